@@ -39,7 +39,7 @@ void try_to(const std::string& what, const std::function<void()>& action) {
   }
 }
 
-/// Calls `open` until it does not throw what a server throws that is away for a moment.
+/// Calls `open` again while it throws errors that mean that the server is temporarily unavailable.
 template <class Open>
 auto patiently(const char* what, Open open) {
   std::optional<decltype(open())> session;
@@ -71,7 +71,7 @@ arena::arena(std::filesystem::path outboxd, std::filesystem::path logs, queue_ty
       database_password_{fmt::format("{}-database", canary)},
       broker_password_{fmt::format("{}-broker", canary)} {
   std::filesystem::create_directories(logs_);
-  // What an earlier run that was killed may have left.
+  // Removes what a killed earlier run may have left.
   connect().exec("ALTER SYSTEM RESET default_transaction_read_only");
   connect().exec("ALTER SYSTEM RESET synchronous_standby_names");
   connect().exec("SELECT pg_reload_conf()");
@@ -82,7 +82,8 @@ arena::arena(std::filesystem::path outboxd, std::filesystem::path logs, queue_ty
                                  .environment = {{"OUTBOXD_DATABASE_URL", database_.url()}},
                                  .log_file = {}});
   if (!done.exited(0)) throw std::runtime_error{"migrate: " + done.text()};
-  // Each relay that takes the lead begins the next one, too. Their number is bounded, as it is with days.
+  // Each relay that takes the lead also starts the next partition. Their number is limited, as with daily
+  // partitions.
   if (partitioned)
     connect().exec(
         "CREATE FUNCTION make_over() RETURNS trigger LANGUAGE plpgsql AS"
@@ -98,11 +99,11 @@ arena::arena(std::filesystem::path outboxd, std::filesystem::path logs, queue_ty
   set_permissions(true);
   auto session = connect_broker();
   session.declare_exchange(exchange_);
-  // From the begin: RabbitMQ would drop what is in the queue at the moment that a policy brings its length
-  // first.
+  // Set from the beginning, because RabbitMQ would drop queued messages at the moment when a policy first
+  // sets the queue's length limit.
   session.declare_queue(queue_, type, {{"x-overflow", "reject-publish"}});
   session.bind(queue_, exchange_, "chaos.#");
-  session.declare_exchange(graveyard_);  // as a relay declares it, too
+  session.declare_exchange(graveyard_);  // with the same arguments as a relay
   session.declare_queue(graveyard_);
   session.bind(graveyard_, graveyard_, "#");
 }
@@ -211,7 +212,7 @@ void arena::set_permissions(bool all) const {
   test::set_permissions(name_, {.configure = what, .write = what, .read = what}, name_);
 }
 
-// The function that the default of tx calls: a new one is at work from the next transaction on, and takes no
+// The function that the default of tx calls. Replacing it takes effect with the next transaction and takes no
 // lock on the table.
 void arena::set_doorbell(bool rings) const {
   constexpr auto rung = "pg_catalog.pg_notify(";
@@ -231,7 +232,7 @@ void arena::heal() {
   session.exec("ALTER SYSTEM RESET synchronous_standby_names");
   session.exec("SELECT pg_reload_conf()");
   if (session.value("SELECT to_regclass('outbox.event') IS NOT NULL") == "t") set_doorbell(true);
-  // A node whose application was stopped does not listen; start_app is nothing to one that runs.
+  // A node whose application was stopped does not listen; start_app has no effect if it is running.
   start_broker_app();
   set_memory_watermark("0.4");
   set_permissions(true);

@@ -1,5 +1,5 @@
-// arena: what a run has for itself: a database, a vhost with exchange and queue, users, secret files; and its
-// clean-up.
+// arena: the private environment of a run: a database, a vhost with exchange and queue, users, secret files;
+// and its clean-up.
 #pragma once
 
 #include <filesystem>
@@ -14,13 +14,13 @@
 
 namespace outboxd::chaos {
 
-/// Found in every payload, header value and password, and therefore in no log.
+/// Contained in every payload, header value and password; must not occur in any log.
 inline constexpr auto canary = "canary-7f3a";
 
 class arena {
  public:
-  /// An outbox with so many shards, and a queue of this type. Partitions of it, if it has any, are over as
-  /// soon as they have begun, but for the last of some.
+  /// Creates an outbox with this many shards, and a queue of this type. If the outbox is partitioned, each
+  /// period is over as soon as its partition has begun, except for the last of several.
   arena(std::filesystem::path outboxd, std::filesystem::path logs, test::queue_type type, int shards,
         bool partitioned = false);
   ~arena();
@@ -33,34 +33,34 @@ class arena {
   const std::string& vhost() const { return name_; }
   const std::string& exchange() const { return exchange_; }
   const std::string& queue() const { return queue_; }
-  /// Where dead events may be published to as well, and the queue that gets them.
+  /// The dead letter exchange, and the queue that receives its messages.
   const std::string& graveyard() const { return graveyard_; }
   int shards() const { return shards_; }
   bool partitioned() const { return partitioned_; }
   /// The sequence was set back: events with a seq from `low` to `high` have no order among themselves.
   void note_unordered(std::int64_t low, std::int64_t high);
   std::vector<std::pair<std::int64_t, std::int64_t>> unordered() const;
-  /// Somebody has corrected this event, or put it off.
+  /// Records that this event was edited or postponed.
   void note_changed(const std::string& id);
   std::unordered_set<std::string> changed() const;
   /// The relays' user, on both servers.
   const std::string& user() const { return name_; }
-  /// The administrators' addresses, which go past all proxies.
+  /// The administrators' addresses, which bypass all proxies.
   const std::string& database_url() const { return database_.url(); }
   std::string broker_url() const;
   std::uint16_t database_port() const;
   std::uint16_t broker_port() const;
 
-  /// A session of an administrator; waits while the server is not there.
+  /// Opens an administrator's session; waits while the server is unavailable.
   test::database connect(const std::string& application = "chaos") const;
   /// The same for the broker.
   test::broker connect_broker() const;
 
-  /// What a relay connects to through proxies on these ports; its sessions carry this name.
+  /// The URLs of a relay that connects through proxies on these ports; its sessions use this name.
   std::string relay_database_url(std::uint16_t port, const std::string& application) const;
   std::string relay_broker_url(std::uint16_t port) const;
 
-  /// New passwords on the servers; the secret files are written by whoever owns them.
+  /// Sets new passwords on the servers; each owner of a secret file updates it.
   void change_database_password();
   void change_broker_password();
 
@@ -69,10 +69,10 @@ class arena {
   void unbind() const;
   void set_permissions(bool all) const;
 
-  /// Whether writers ring as they should, or nobody hears of a new event.
+  /// Controls whether writers ring, or whether new events cause no notification.
   void set_doorbell(bool rings) const;
 
-  /// Undoes everything that faults do to the servers; may be called at any time, and again.
+  /// Undoes everything that faults do to the servers; may be called at any time and repeatedly.
   void heal();
 
  private:
@@ -93,7 +93,7 @@ class arena {
   std::unordered_set<std::string> changed_;                       // guarded by mutex_
 };
 
-/// Replaces a secret as people do: a new file, then a rename.
+/// Replaces a secret file as administrators do: writes a new file, then renames it.
 void write_secret(const std::filesystem::path& file, const std::string& text);
 
 }  // namespace outboxd::chaos

@@ -72,10 +72,10 @@ std::string median_of(std::vector<std::chrono::microseconds> times) {
 
 }  // namespace
 
-// Each fault may repeat what the leaders had in flight at its begin, and again each time that one comes back
-// and tries while it lasts: not more often than once in a second on average, for the pauses grow. The crash
-// of a server also loses what it had not written yet, marks of PostgreSQL and acknowledgements of RabbitMQ:
-// of about a second.
+// Each fault may duplicate the events that the leaders had in flight when it began, and again each time that
+// a leader reconnects and tries while it lasts: at most once per second on average, because the pauses grow.
+// A server crash also loses about a second of unwritten data: marks in PostgreSQL and acknowledgements in
+// RabbitMQ.
 std::size_t allowed_duplicates(const evidence& from) {
   std::size_t rounds = 0;
   for (const auto& one : from.faults) {
@@ -84,8 +84,8 @@ std::size_t allowed_duplicates(const evidence& from) {
     rounds += 2 + static_cast<std::size_t>(lasted.count());
   }
   rounds += from.seen.ended_at_points;
-  // Each one closes a channel with others in flight, and is sent alone afterwards; that count may be lost
-  // with a crash.
+  // Each such event closes a channel with other events in flight, and is sent alone afterwards; a crash may
+  // reset that count.
   const auto closes_channels =
       std::count_if(from.by_writers.bad.begin(), from.by_writers.bad.end(),
                     [](const auto& one) { return one.second == event_kind::missing_exchange; });

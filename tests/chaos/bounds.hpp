@@ -1,4 +1,4 @@
-// bounds: what the faults of a run explain, computed from their number and their lengths.
+// bounds: limits for the effects of a run's faults, computed from their number and durations.
 #pragma once
 
 #include <chrono>
@@ -8,14 +8,13 @@
 
 namespace outboxd::chaos {
 
-/// Invariant 4: how many copies beyond the first the faults explain.
+/// Invariant 4: how many duplicates the faults can explain.
 std::size_t allowed_duplicates(const evidence& from);
 
-/// The longest time within a minute in which good events could not be routed: they must not have used up
-/// their retries.
+/// The longest time within a minute in which good events could not be routed; their retries must last longer.
 std::chrono::milliseconds longest_unroutable(const std::vector<injection>& faults);
 
-/// Invariant 11, as a figure: commits while nothing was wrong, and while a broker or a relay was.
+/// A figure for invariant 11: commits without faults, and during faults of a broker or a relay.
 std::string commit_times(const evidence& from);
 
 }  // namespace outboxd::chaos

@@ -1,4 +1,4 @@
-// figures: who leads the first shard looks at the table every 15 s, so that is what this waits for.
+// figures: the leader of the first shard samples the table every 15 s, so this waits for a sample.
 #include "figures.hpp"
 
 #include <fmt/format.h>
@@ -23,7 +23,7 @@ bool tells(const std::string& text, double table_as_of) {
   return value_of(text, "outboxd_sample_timestamp_seconds") > table_as_of;
 }
 
-// What has to be the same.
+// The figures that must be equal.
 std::vector<std::string> differences(database& session, const relay& one, const std::string& text) {
   std::vector<std::string> out;
   const auto compare = [&](const std::string& series, std::int64_t wanted) {
@@ -71,7 +71,7 @@ std::vector<std::string> check_figures(surroundings& all, std::string& words) {
     const auto wrong = differences(session, *one, text);
     out.insert(out.end(), wrong.begin(), wrong.end());
   }
-  // A mark whose answer was lost is counted by nobody, and so is what past lives have counted.
+  // A mark whose reply was lost is not counted, and counts of relays' earlier lives are gone.
   const auto marked = session.number("SELECT count(*) FROM outbox.event WHERE status = 'published'");
   if (published > static_cast<double>(marked))
     out.push_back(

@@ -1,4 +1,4 @@
-// figures: in the end, what the relays tell at /metrics is what is in the table.
+// figures: checks that at the end the relays' /metrics agree with the table.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace outboxd::chaos {
 
-/// After the drain, while the relays run. Waits until the table has been looked at once more; `words` gets
-/// what the relays tell.
+/// Call it after the drain, while the relays run. Waits until the table has been sampled once more; `words`
+/// receives the relays' figures.
 std::vector<std::string> check_figures(surroundings& all, std::string& words);
 
 }  // namespace outboxd::chaos

@@ -1,4 +1,4 @@
-// injector: the threads, and whether what was seen is evidence.
+// injector: the threads, and the evaluation of evidence.
 #include "injector.hpp"
 
 #include <fmt/format.h>
@@ -58,8 +58,8 @@ void play(scene& on, std::span<const act> acts) {
 
 namespace {
 
-// It takes something of PostgreSQL that others need, also to take their own faults back: nothing else is done
-// to the server meanwhile.
+// True for faults that take a PostgreSQL resource that other faults need, even to undo themselves: they run
+// without other faults of the server.
 bool has_postgres_to_itself(fault what) {
   return what == fault::lock_table_full || what == fault::standby_gone;
 }
@@ -98,8 +98,7 @@ void injector::wait(const std::function<bool()>& interrupted) {
   threads_.clear();
 }
 
-// Of two faults that come late, because one took longer than planned, the gap between them stays at least a
-// second.
+// If a fault took longer than planned and the next is late, there is still a gap of at least a second.
 void injector::run(const std::vector<planned>& own) {
   auto free_at = start_;
   for (const auto& one : own) {
@@ -148,7 +147,7 @@ void injector::carry_out(const planned& one) {
         break;
     }
   } catch (const test::database_error& error) {
-    failed = error.sqlstate != "53200";  // that neighbour's doing, too
+    failed = error.sqlstate != "53200";  // also caused by the lock table fault
     on.saw_nothing(error.what());
   } catch (const std::exception& error) {
     failed = true;
@@ -163,8 +162,8 @@ void injector::carry_out(const planned& one) {
   done_.push_back(std::move(record));
 }
 
-// Without evidence: another fault may have had the relay, its links or the server in its hands at that time,
-// or shortly before, so that there was nothing to disturb. Called with the lock held.
+// There is no evidence: another fault may have affected the relay, its links or the server at that time, or
+// shortly before, so that nothing could be disturbed. Called with the lock held.
 outcome injector::judge(const scene& after, const injection& what) const {
   if (after.seen()) return outcome::happened;
   if (after.stopping() || after.passed()) return outcome::missed;

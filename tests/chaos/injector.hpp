@@ -1,4 +1,4 @@
-// injector: carries out the schedule, one thread for each target, and collects the evidence.
+// injector: executes the schedule, with one thread per target, and collects the evidence.
 #pragma once
 
 #include <atomic>
@@ -22,9 +22,9 @@ using moment = std::chrono::steady_clock::time_point;
 
 enum class outcome {
   happened,
-  missed,   // its target was taken away by another fault
-  nothing,  // no evidence, and no excuse
-  failed,   // could not be carried out
+  missed,   // another fault had removed its target
+  nothing,  // no evidence, and no other fault explains that
+  failed,   // could not be executed
 };
 
 std::string_view name_of(outcome what);
@@ -33,22 +33,22 @@ struct injection {
   planned plan;
   outcome result = outcome::nothing;
   std::string evidence;
-  std::chrono::milliseconds unroutable{0};  // for as long good events had no way to the queue
+  std::chrono::milliseconds unroutable{0};  // time during which good events could not be routed to the queue
   moment began;
   moment ended;
 };
 
-/// What a fault finds on the stage.
+/// The environment that a fault can act on.
 struct surroundings {
   arena& where;
   std::vector<std::unique_ptr<relay>>& relays;
   recorder& records;
 
-  /// Lines in all relays' logs, of all their lives, that contain `part`.
+  /// The number of lines that contain `part` in the logs of all relays' lives.
   std::size_t lines_with(const std::string& part) const;
 };
 
-/// Told to a fault while it is carried out.
+/// The interface for a fault while it is executed.
 class scene {
  public:
   scene(surroundings& stage, const planned& one, std::atomic<bool>& stopping)
@@ -57,13 +57,13 @@ class scene {
   surroundings& all;
   const planned& plan;
 
-  /// Lasts as long as planned, or until the run is stopped.
+  /// Waits for the planned duration, or until the run is stopped.
   void hold() { hold(plan.lasts); }
   void hold(std::chrono::milliseconds span);
-  /// Waits until `seen` is true, a bounded time; what it said last.
+  /// Waits for a limited time until `seen` is true; returns its last result.
   bool await(const std::function<bool()>& seen, std::chrono::milliseconds limit = std::chrono::seconds{10});
   bool stopping() const { return stopping_; }
-  /// Good events had no way to the queue since then.
+  /// Records that good events could not be routed to the queue since then.
   void was_unroutable(moment since) { unroutable_ = std::chrono::steady_clock::now() - since; }
   std::chrono::milliseconds unroutable() const {
     return std::chrono::duration_cast<std::chrono::milliseconds>(unroutable_);
@@ -73,10 +73,10 @@ class scene {
     evidence_ = std::move(words);
     seen_ = true;
   }
-  /// What there was instead of evidence.
+  /// Records what was observed instead of evidence.
   void saw_nothing(std::string words) { evidence_ = std::move(words); }
   bool seen() const { return seen_; }
-  /// It cannot be had on this server, or in this run.
+  /// Records that this fault is impossible on this server or in this run.
   void pass(std::string why) {
     evidence_ = std::move(why);
     passed_ = true;
@@ -92,7 +92,7 @@ class scene {
   std::chrono::steady_clock::duration unroutable_{0};
 };
 
-/// One kind of fault, and what carries it out.
+/// One kind of fault, and the function that executes it.
 struct act {
   fault what;
   void (*play)(scene& on);
@@ -113,11 +113,11 @@ class injector {
   injector(surroundings all, std::vector<planned> plan, std::chrono::milliseconds length);
   ~injector();
 
-  /// Waits until all is done and the time is over, or `interrupted` says so; what is under way is undone
-  /// first.
+  /// Waits until all faults are done and the time is over, or until `interrupted` is true; running faults are
+  /// undone first.
   void wait(const std::function<bool()>& interrupted);
   std::vector<injection> all() const;
-  /// One of these kinds was or is at work between the two moments.
+  /// True if a fault of one of these kinds was active at any time between the two moments.
   bool at_work(const std::function<bool(const planned&)>& which, moment from, moment to) const;
 
  private:

@@ -1,4 +1,4 @@
-// keeper: the shell reads "+pid" and "-pid", and sees the end of the pipe however this process ends.
+// keeper: the shell reads "+pid" and "-pid" from a pipe, and sees its end however this process ends.
 #include "keeper.hpp"
 
 #include <fmt/format.h>

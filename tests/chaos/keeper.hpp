@@ -1,4 +1,4 @@
-// keeper: a shell that kills what this program has started, should this program be killed itself.
+// keeper: a shell that kills this program's child processes if the program itself is killed.
 #pragma once
 
 #include <sys/types.h>

@@ -1,4 +1,4 @@
-// lead_watch: the advisory locks of the outbox, and which faults excuse what is seen of them.
+// lead_watch: observes the advisory locks of the outbox, and knows which faults excuse a violation.
 #include "lead_watch.hpp"
 
 #include <fmt/format.h>
@@ -15,24 +15,23 @@ using namespace std::chrono_literals;
 using clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-// Key 2 of the locks is the shard; docs/design.md tells of the others above.
+// Key 2 of the locks is the shard; docs/design.md describes the higher keys.
 constexpr auto holders =
     "SELECT l.objid, a.application_name, a.pid FROM pg_locks AS l JOIN pg_stat_activity AS a ON a.pid = l.pid"
     " WHERE l.locktype = 'advisory' AND l.objsubid = 2 AND l.objid < 64 AND l.granted AND a.usename = $1"
     " AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())";
 
-// What a fault leaves behind, such as the pauses between attempts to connect.
+// How long a fault has after-effects, such as the pauses between attempts to connect.
 constexpr auto aftermath = 12s;
 
-// From the start of a relay until it stands by.
+// The time from the start of a relay until it is a standby.
 constexpr auto start_up = 3s;
 
-// A quarter of a second is promised; a machine that has other work takes a multiple.
+// The promise is a quarter of a second; a busy machine takes several times as long.
 constexpr auto longest_gap = 3s;
-// A frozen relay loses the lead so long after claim_timeout.
+// A frozen relay loses the lead at most this long after claim_timeout.
 constexpr auto time_limit = 1s;
-// To take a lead over needs less than so many answers of the server; our own looks tell how long one takes at
-// that time.
+// A takeover needs fewer server replies than this; our own queries show how long one takes at that time.
 constexpr int turns = 20;
 constexpr auto grain = 10ms;
 
@@ -84,7 +83,7 @@ void lead_watch::run() {
   }
 }
 
-// Who led is forgotten: how long it takes to lead again is the server's time as well.
+// Forgets the former leaders, because the time until a shard is led again depends on the server.
 void lead_watch::look_away() {
   looked_ = clock::now();
   for (auto& one : leads_) {
@@ -155,8 +154,8 @@ void lead_watch::judge_holder(lead& of, int shard, const std::string& name, mome
     const auto since = lives_[i].frozen_since;
     if (all_.relays[i]->name() != name || since == moment{} || !one_is_well(since, now, name)) continue;
     seen_.longest_hang = std::max(seen_.longest_hang, span(now - since));
-    // PostgreSQL ends a session that is idle, another relay one that stopped half-way: it looks twice a
-    // second.
+    // PostgreSQL ends an idle session; another relay, which checks twice a second, ends a session that
+    // stopped in the middle of a message.
     const auto allowed = rules_.claim_timeout + time_limit + turns * lives_[i].slowest_round;
     if (now - since < allowed || std::exchange(of.said_hang, true)) continue;
     seen_.delays.push_back(fmt::format("{} is frozen for {} ms and leads shard {} still", name,
@@ -172,7 +171,7 @@ bool lead_watch::well(const relay& whom, moment from, moment to) const {
       case target::kind::link:
         return one.whom.relay == whom.number();
       case target::kind::leader:
-        return false;  // which one it was, its lives tell
+        return false;  // the lives of the relays show which one was affected
       case target::kind::postgres:
       case target::kind::rabbitmq:
       case target::kind::neighbour:

@@ -1,5 +1,5 @@
-// lead_watch: who leads each shard, looked at again and again: that somebody does soon, and that nobody does
-// who hangs.
+// lead_watch: polls who leads each shard, and checks that each shard soon has a leader and that no hung relay
+// stays leader.
 #pragma once
 
 #include <atomic>
@@ -20,33 +20,34 @@ struct lead_rules {
 };
 
 struct lead_sightings {
-  int changes = 0;  // another session leads
+  int changes = 0;  // changes of the leading session
   takeovers times;
-  // Nobody led a shard, and some relay was well for so long and before.
+  // Times without a leader of a shard, although some relay worked all the time and shortly before.
   std::chrono::milliseconds longest_gap{0};
-  // A frozen relay led a shard, and some other relay was well for so long and before.
+  // Times when a frozen relay led a shard, although another relay worked all the time and shortly before.
   std::chrono::milliseconds longest_hang{0};
   std::vector<std::string> delays;
 };
 
-/// One thread, for its looks are frequent: they are the grain of the times.
+/// Uses its own thread, because frequent polls determine the resolution of the times.
 class lead_watch {
  public:
   lead_watch(const surroundings& all, const lead_rules& rules, const injector& faults);
   ~lead_watch();
 
-  /// Looks no more, and returns what it has seen.
+  /// Stops polling and returns the observations.
   lead_sightings finish();
 
  private:
   void run();
   void look(test::database& session);
-  /// Nothing can be seen: what is under way is not judged.
+  /// The locks cannot be read, so the current state is not evaluated.
   void look_away();
   struct lead {
-    std::string session;               // its name and process, of the latest that held it
-    moment held{};                     // at the latest
-    moment::duration slowest_round{};  // between two looks since then: the machine is slow for everybody
+    std::string session;  // name and process of the latest session that held the lock
+    moment held{};        // the latest time at which it was held
+    moment::duration
+        slowest_round{};  // longest interval between two polls since then, which shows a slow machine
     bool said_gap = false;
     bool said_hang = false;
   };
@@ -63,12 +64,12 @@ class lead_watch {
   const injector& faults_;
   std::vector<lead> leads_;
   moment looked_{};
-  // Of one relay.
+  // The state of one relay.
   struct life {
     int number = 0;
-    moment since{};                    // at the latest
-    moment frozen_since{};             // nothing: it is not
-    moment::duration slowest_round{};  // of our own looks, while it is frozen
+    moment since{};                    // the latest possible start
+    moment frozen_since{};             // default: it is not frozen
+    moment::duration slowest_round{};  // longest interval of our own polls while it is frozen
   };
   std::vector<life> lives_;
   lead_sightings seen_;

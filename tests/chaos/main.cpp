@@ -18,8 +18,8 @@ namespace {
 
 std::atomic<bool> interrupted = false;
 
-/// Signals are for one thread that waits for them, so that no other is disturbed. The first one ends the run
-/// after the servers are healed, one that comes later ends it at once; a shell may send the first one twice.
+/// One thread waits for signals, so that no other thread is interrupted. The first signal ends the run after
+/// the servers are repaired; a later one ends it at once. A shell may send the first signal twice.
 void watch_signals() {
   sigset_t wanted;
   sigemptyset(&wanted);

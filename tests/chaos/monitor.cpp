@@ -1,4 +1,4 @@
-// monitor: one thread.
+// monitor: runs in one thread.
 #include "monitor.hpp"
 
 #include <fmt/format.h>
@@ -15,10 +15,10 @@ using clock = std::chrono::steady_clock;
 
 constexpr auto pause = 100ms;
 constexpr auto too_long = 5s;
-// A probe this slow means that the machine or the server is slow for everybody.
+// A probe this slow means that the machine or the server is slow in general.
 constexpr auto slow_probe = 1s;
 
-// Faults that make a server refuse a relay in a way that does not pass by itself.
+// Faults that make a server refuse a relay permanently.
 bool refuses(const planned& one) {
   return one.what == fault::database_password || one.what == fault::broker_password ||
          one.what == fault::permission_revoked;
@@ -82,7 +82,7 @@ void monitor::look_at_relays() {
   }
 }
 
-// A lock that a fault holds on the table makes this wait, and the limit gives up.
+// This query waits for a lock that a fault holds on the table, until the timeout.
 void monitor::look_at_table() {
   session_->exec("SET lock_timeout = '100ms'");
   const auto rows = session_->exec(
@@ -96,8 +96,8 @@ void monitor::look_at_table() {
   }
 }
 
-// Invariant 10: between its statements a relay has no transaction open. What a disturbed link holds up is not
-// idle.
+// Invariant 10: a relay has no open transaction between its statements. A session delayed by a disturbed link
+// does not count as idle.
 void monitor::look_at_transactions() {
   const auto open = session_->number(
       "SELECT count(*) FROM pg_stat_activity WHERE usename = $1 AND state LIKE 'idle in transaction%'"
@@ -115,8 +115,8 @@ void monitor::probe() {
   if (took > slow_probe) slow_since_ = clock::now();
 }
 
-// Invariant 11: while PostgreSQL is well, a writer's transaction never takes long, whatever relays and broker
-// do.
+// Invariant 11: while PostgreSQL works, a writer's transaction never takes long, whatever happens to relays
+// and broker.
 void monitor::look_at_writers() {
   if (writers_.longest_under_way() < too_long) {
     said_slow_ = false;

@@ -1,5 +1,5 @@
-// monitor: looks at everything several times a second while the faults happen, starts relays again that ended
-// as the manual says, and remembers what has to hold all the time.
+// monitor: checks everything several times a second during the faults, restarts relays that exited as
+// documented, and records violations of permanent invariants.
 #pragma once
 
 #include <atomic>
@@ -16,10 +16,10 @@
 namespace outboxd::chaos {
 
 struct sightings {
-  std::unordered_set<std::string> published;  // ids that once were
+  std::unordered_set<std::string> published;  // ids that were ever marked published
   std::vector<std::string> violations;
-  std::vector<std::string> delays;             // what took too long for a machine without other work
-  std::chrono::milliseconds longest_probe{0};  // a commit of the monitor's own, in a table of its own
+  std::vector<std::string> delays;  // operations that would be too slow on an otherwise idle machine
+  std::chrono::milliseconds longest_probe{0};  // a commit by the monitor in its own table
   lead_sightings leads;
   std::size_t ended_at_points = 0;  // lives of relays that ended at a failpoint
 };
@@ -29,7 +29,7 @@ class monitor {
   monitor(surroundings all, const lead_rules& leads, const writers& load, const injector& faults);
   ~monitor();
 
-  /// Looks no more, and returns what it has seen.
+  /// Stops the checks and returns the observations.
   sightings finish();
 
  private:
@@ -44,7 +44,7 @@ class monitor {
   const writers& writers_;
   const injector& faults_;
   std::atomic<bool> stopping_ = false;
-  sightings seen_;  // of the thread
+  sightings seen_;  // used only by the thread
   std::optional<test::database> session_;
   std::int64_t published_until_ = 0;  // microseconds since 1970, the server's clock
   moment slow_since_{};
@@ -54,7 +54,8 @@ class monitor {
   std::thread thread_;
 };
 
-/// The manual allows a relay to end by itself with code 1: refused before it was ever connected.
+/// True if the documentation allows the relay to exit with status 1: it was refused before it was ever
+/// connected.
 bool may_end(const death& one, const injector& faults, moment at);
 
 }  // namespace outboxd::chaos

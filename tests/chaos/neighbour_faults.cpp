@@ -1,5 +1,4 @@
-// neighbour_faults: what another program does on the server of PostgreSQL, and what somebody does by hand to
-// the outbox.
+// neighbour_faults: effects of other programs on the PostgreSQL server, and manual changes of the outbox.
 #include <fmt/format.h>
 
 #include "injector.hpp"
@@ -19,8 +18,8 @@ void burn_xids(scene& on) {
   on.saw(fmt::format("{} transactions without an event", latest() - before));
 }
 
-// All entries of the server's lock table, and those that become free meanwhile. Everybody's transactions that
-// need one are refused (53200).
+// Takes all entries of the server's lock table, and those that become free meanwhile. All transactions that
+// need an entry fail (53200).
 void fill_lock_table(scene& on) {
   auto session = on.all.where.connect();
   session.exec("BEGIN");
@@ -50,7 +49,7 @@ void fill_lock_table(scene& on) {
   on.saw(fmt::format("{} locks", taken));
 }
 
-// PostgreSQL 17 and newer have a queue that can be made small enough.
+// Only PostgreSQL 17 and newer have a notification queue that can be made small enough.
 void fill_notify_queue(scene& on) {
   constexpr std::int64_t most_pages = 1'000;
   auto listener = on.all.where.connect();
@@ -75,7 +74,7 @@ void fill_notify_queue(scene& on) {
   on.saw(fmt::format("full to {} of 1000", filled));
 }
 
-// Whoever commits waits for it, but for the relays.
+// All commits wait for it, except those of the relays.
 void lose_standby(scene& on) {
   auto session = on.all.where.connect();
   session.exec("ALTER SYSTEM SET synchronous_standby_names = 'gone'");
@@ -97,7 +96,7 @@ void lose_standby(scene& on) {
     on.saw("writers waited for it");
 }
 
-// As a cleaner of test data does, or a restore that leaves the table out.
+// Like a clean-up of test data, or a restore without the table.
 void delete_shard_rows(scene& on) {
   auto session = on.all.where.connect();
   const auto gone =
@@ -106,7 +105,7 @@ void delete_shard_rows(scene& on) {
   on.saw(fmt::format("{} of {} rows deleted", gone.size(), on.all.where.shards()));
 }
 
-// As after a switch-over by logical replication. Order among events with such numbers is not promised.
+// Like a switch-over by logical replication. Order among events with such numbers is not guaranteed.
 void set_sequence_back(scene& on) {
   if (on.all.where.partitioned()) return on.pass("of a partitioned outbox each partition has its numbers");
   auto session = on.all.where.connect();
@@ -115,14 +114,14 @@ void set_sequence_back(scene& on) {
   const auto top = session.number(fmt::format("SELECT last_value FROM {}", sequence));
   const auto now = session.number(
       fmt::format("SELECT setval('{0}', greatest(1, last_value - {1})) FROM {0}", sequence, back));
-  // Transactions that are open have higher ones.
+  // Open transactions have higher values.
   on.all.where.note_unordered(
       now,
       session.number("SELECT greatest(max(seq), $1::bigint) + 200 FROM outbox.event", {std::to_string(top)}));
   on.saw(fmt::format("from {} to {}", top, now));
 }
 
-// Again and again some of those that wait to be sent. A relay has read some of them already.
+// Repeatedly changes some of the unsent events, some of which a relay has already read.
 void change_pending(scene& on, const std::string& how) {
   auto session = on.all.where.connect();
   std::size_t changed = 0;
@@ -164,7 +163,7 @@ constexpr act hand_acts[]{{fault::shard_rows_deleted, delete_shard_rows},
                           {fault::rows_corrected, correct_rows},
                           {fault::rows_put_off, put_rows_off}};
 
-// What happens to PostgreSQL at the same time may end it.
+// A simultaneous fault of PostgreSQL may end this session.
 void play_beside_others(scene& on, std::span<const act> acts) {
   try {
     play(on, acts);

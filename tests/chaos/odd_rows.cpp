@@ -1,4 +1,4 @@
-// odd_rows: drawn like cards.
+// odd_rows: rows are drawn without replacement, like cards.
 #include "odd_rows.hpp"
 
 #include <fmt/format.h>
@@ -17,7 +17,8 @@ const std::vector<poison>& table() {
   return all;
 }
 
-// One failure too many, and it is dead: before it is known that its destination works, nobody can excuse it.
+// One failure too many makes the event dead: until its destination is known to work, the failure cannot be
+// excused.
 bool has_no_attempt_left(const poison& what) {
   return what.columns.contains("attempts");
 }

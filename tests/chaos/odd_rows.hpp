@@ -1,5 +1,4 @@
-// odd_rows: what a run draws from the table of poison, and whether each row has come to the end that the
-// table says.
+// odd_rows: draws rows from the poison table for a run, and checks that each row ends as the table says.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +11,7 @@
 
 namespace outboxd::chaos {
 
-/// One writer's share of the table, in an order of its own, again and again. A row with an id of its own
-/// comes once.
+/// One writer's share of the table, in a random order, repeatedly. A row with a fixed id is drawn only once.
 class odd_deck {
  public:
   odd_deck(std::uint64_t seed, std::size_t part, std::size_t parts);
@@ -24,20 +22,21 @@ class odd_deck {
   std::size_t next_ = 0;
 };
 
-/// Of a dead event.
+/// The reason of a dead event.
 struct reason {
   std::string error;
   std::string code;
 };
 
-/// Born dead, by whoever wrote it: nobody has given it up, so it has neither a reason nor a letter.
+/// Inserted as dead by its writer: no relay has given it up, so it has neither a reason nor a dead letter
+/// message.
 bool is_born_dead(const test::poison& what);
 
-/// The broker closes a channel or a connection over it, and takes others in flight with it.
+/// The broker closes a channel or a connection because of it, which also affects other events in flight.
 bool closes_something(const test::poison& what);
 
-/// In words what is wrong with how a row has ended; nothing, if it is as the table says. `outage`: for a
-/// while in this run good events, too, had no way to the queue.
+/// Describes how a row's outcome differs from the table; nullopt if it matches. `outage`: at some time in
+/// this run, even good events could not be routed to the queue.
 std::optional<std::string> wrong_end(const test::poison& what, const test::committed_event& row,
                                      const reason& why, bool delivered, bool outage);
 

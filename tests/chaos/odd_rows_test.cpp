@@ -1,4 +1,4 @@
-// Each writer draws from its share of the table, and an end that is not the table's is found.
+// Each writer draws from its share of the table, and an outcome that differs from the table is detected.
 #include "odd_rows.hpp"
 
 #include <doctest/doctest.h>

@@ -15,23 +15,23 @@ namespace outboxd::chaos {
 struct options {
   std::uint64_t seed = 1;
   std::chrono::seconds length{60};
-  shape form;  // from the seed, but for what the command line says
+  shape form;  // from the seed, unless the command line overrides it
   int writers = 4;
   int aggregates = 400;
   std::filesystem::path logs = "chaos-logs";
   std::filesystem::path outboxd = OUTBOXD_BINARY;
   bool print_schedule = false;
-  /// Where the times of takeovers are appended; empty: nowhere.
+  /// The file to which the times of takeovers are appended; empty: none.
   std::filesystem::path takeovers;
-  /// Not a run, but the sum of such a file; empty: a run.
+  /// Print the summary of such a file instead of a run; empty: do a run.
   std::filesystem::path histogram;
   /// Relays also end themselves at named points of their code.
   bool failpoints = false;
-  /// What the checker has to find, done on purpose: lost, phantom, marked, overtaken; empty: nothing.
+  /// A violation made on purpose, which the checker must find: lost, phantom, marked, overtaken; empty: none.
   std::string sabotage;
-  /// Not the random schedule, but one long outage of the broker; zero: none.
+  /// The duration of one long broker outage that replaces the random schedule; zero: none.
   std::chrono::seconds outage{0};
-  /// On a machine that may be slow: how long something takes is told and not judged.
+  /// For a machine that may be slow: durations are reported, but do not affect the verdict.
   bool any_pace = false;
   /// Only these faults; empty: all.
   std::vector<std::string> only;
@@ -39,11 +39,11 @@ struct options {
   schedule_options plan() const {
     return {.seed = seed, .length = length, .relays = form.relays, .guests = form.guests};
   }
-  /// What to type to get this run again.
+  /// The command line that repeats this run.
   std::string command() const;
 };
 
-/// Ends the program with exit code 2, or 0 for --help, and the words for it.
+/// Ends the program with a message and exit code 2, or 0 for --help.
 options read_options(int count, char** words);
 
 }  // namespace outboxd::chaos

@@ -1,4 +1,4 @@
-// outage: calm, outage, return; each measured.
+// outage: measures three phases: calm, outage, return.
 #include "outage.hpp"
 
 #include <arpa/inet.h>
@@ -29,7 +29,7 @@ using clock = std::chrono::steady_clock;
 
 constexpr auto calm = 15s;
 constexpr auto outage_limit = 300s;
-constexpr std::size_t flat_kb = 32 * 1024;  // in all, for the drain fills every lane
+constexpr std::size_t flat_kb = 32 * 1024;  // total growth, because the drain fills every lane
 constexpr std::size_t flat_while_down_kb = 2 * 1024;
 
 bool accepts(std::uint16_t port) {
@@ -44,7 +44,7 @@ double seconds(clock::duration span) {
   return std::chrono::duration<double>(span).count();
 }
 
-/// Median and 99th percentile of the commits that began in a phase.
+/// Median and 99th percentile of the durations of commits that began in a phase.
 std::string commits_between(const written& all, moment from, moment to) {
   std::vector<double> times;
   for (const auto& one : all.commits)
@@ -74,7 +74,7 @@ void wait_out(std::chrono::seconds span, const std::atomic<bool>& interrupted,
   }
 }
 
-/// From the moment that the server is open until the first delivery.
+/// The time from the return of the server until the first delivery.
 clock::duration bring_back(const std::string& server, const std::function<bool()>& is_open,
                            const history& deliveries) {
   std::thread starter{[&] { services({"start", server}); }};
@@ -116,7 +116,7 @@ int run_outage(const options& how, const std::atomic<bool>& interrupted) {
   const auto look = [&] {
     for (std::size_t i = 0; i < relays.size(); ++i) used[i].look(relays[i]->now().resident_kb);
   };
-  // The first seconds fill caches and grow heaps.
+  // During the first seconds, caches are filled and heaps grow.
   wait_out(5s, interrupted, [] {});
   const auto began = clock::now();
   wait_out(calm, interrupted, look);

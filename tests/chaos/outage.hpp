@@ -1,5 +1,5 @@
-// outage: one long outage of the broker with writers at work: no attempt used, nobody dead, memory flat,
-// writers as before.
+// outage: one long broker outage with active writers: checks that no attempt is used, no event is dead,
+// memory does not grow, and writers are not affected.
 #pragma once
 
 #include <atomic>
@@ -8,7 +8,7 @@
 
 namespace outboxd::chaos {
 
-/// The exit code.
+/// Returns the exit code.
 int run_outage(const options& how, const std::atomic<bool>& interrupted);
 
 }  // namespace outboxd::chaos

@@ -23,13 +23,13 @@ void partition_rotator::run() {
   while (!changed_.wait_for(hold, interval_, [this] { return stopping_; })) {
     hold.unlock();
     try {
-      // A session of its own each time; and no longer than a server that is away for a while: the next turn
-      // comes.
+      // A new session each time, with a limited wait for an unavailable server, because there will be a next
+      // turn.
       test::database session{where_.database_url() + "?application_name=chaos_turner"};
       session.exec("SET statement_timeout = '5s'; SET lock_timeout = '20ms'");
       session.exec("SELECT outbox.rotate_partition()");
     } catch (const test::database_error&) {
-      // The server is away, read-only, or somebody has locked the table: that is what a run is about.
+      // The server is unavailable or read-only, or the table is locked, which is expected during a run.
     }
     hold.lock();
   }

@@ -1,4 +1,4 @@
-// partition_rotator: has the outbox go on in another partition again and again while a run lasts.
+// partition_rotator: repeatedly switches the outbox to the next partition during a run.
 #pragma once
 
 #include <chrono>
@@ -10,14 +10,14 @@
 
 namespace outboxd::chaos {
 
-/// For a partitioned outbox, whose partitions are over as soon as they have begun: see arena. What a relay
-/// does once a minute and when it takes the lead, this does once an interval.
+/// For a partitioned outbox whose periods are over as soon as they have begun (see arena). Does once per
+/// interval what a relay does once a minute and when it takes the lead.
 class partition_rotator {
  public:
   partition_rotator(const arena& where, std::chrono::milliseconds interval);
   ~partition_rotator();
 
-  /// No more of them.
+  /// Stops the switching.
   void finish();
 
  private:
@@ -31,7 +31,7 @@ class partition_rotator {
   std::thread thread_;
 };
 
-/// How many partitions have been written to, for the words about a run.
+/// The number of partitions that have been written to, for the summary of a run.
 std::int64_t partitions_used(test::database& session);
 
 }  // namespace outboxd::chaos

@@ -1,4 +1,4 @@
-// postgres_faults: what happens to PostgreSQL and to the outbox in it.
+// postgres_faults: faults of PostgreSQL and of the outbox.
 #include <fmt/format.h>
 
 #include "injector.hpp"
@@ -14,7 +14,8 @@ using namespace test;
 constexpr auto lock_not_available = "55P03";
 constexpr auto queue_full = "54000";
 
-// The CTE is not folded into the rest: PostgreSQL might call the function for every session of the server.
+// The CTE is MATERIALIZED, because PostgreSQL might otherwise call the function for every session of the
+// server.
 std::size_t end_sessions(scene& on, database& session) {
   return session
       .exec(
@@ -70,7 +71,7 @@ void forge_notifications(scene& on) {
   }
 }
 
-/// The manual's way: wait for the lock a short time only, and try again.
+/// As the documentation recommends: wait for the lock only briefly, and retry.
 bool with_lock(scene& on, database& session, const std::string& statement) {
   session.exec("SET lock_timeout = '300ms'");
   return on.await(

@@ -1,4 +1,4 @@
-// rabbitmq_faults: what happens to RabbitMQ, to the exchange and the queue in it, and to the relays' rights.
+// rabbitmq_faults: faults of RabbitMQ, of the exchange and the queue, and of the relays' permissions.
 #include <fmt/format.h>
 
 #include <optional>
@@ -23,7 +23,7 @@ void close_connections(const scene& on) {
   close_connections_of(on.all.where.user(), "chaos");
 }
 
-/// Waits for more lines of this kind in the relays' logs; they are the evidence.
+/// Waits for more lines of this kind in the relays' logs, which are the evidence.
 void await_lines(scene& on, const std::string& part, std::size_t before, std::chrono::milliseconds limit) {
   if (on.await([&] { return on.all.lines_with(part) > before; }, limit))
     on.saw(fmt::format("{} lines with '{}'", on.all.lines_with(part) - before, part));

@@ -1,4 +1,4 @@
-// recorder: a consumer that comes back.
+// recorder: a consumer that reconnects.
 #include "recorder.hpp"
 
 #include <fmt/format.h>
@@ -31,7 +31,7 @@ void recorder::run() {
     try {
       read();
     } catch (const std::exception&) {
-      // The broker is away, or closed the connection: what was not acknowledged comes again.
+      // The broker is unavailable or has closed the connection; unacknowledged messages will be redelivered.
       std::this_thread::sleep_for(100ms);
     }
   }
@@ -53,7 +53,7 @@ void recorder::read() {
       marks_seen_ = std::max(marks_seen_.load(), std::stoi(id.substr(end_mark.size())));
     } else {
       message->remove_counts_of_queue();
-      history_.record(std::move(*message));  // first: what was acknowledged does not come again
+      history_.record(std::move(*message));  // first, because acknowledged messages are not redelivered
     }
     reader.ack(tag);
   }

@@ -1,4 +1,4 @@
-// recorder: the single consumer of the queue, which writes down everything in the order of its arrival.
+// recorder: the only consumer of the queue, which records all messages in the order of arrival.
 #pragma once
 
 #include <atomic>
@@ -15,12 +15,12 @@ class recorder {
   recorder(const arena& where, test::history& into);
   ~recorder();
 
-  /// Takes nothing more, so that the queue fills up.
+  /// Stops consuming, so that the queue fills up.
   void pause() { paused_ = true; }
   void resume() { paused_ = false; }
-  /// Waits until everything is recorded that is in the queue now; false: it did not get there in time.
+  /// Waits until all messages now in the queue are recorded; returns false on a timeout.
   bool drain(std::chrono::milliseconds limit);
-  /// How often it had to connect.
+  /// The number of connects.
   int sessions() const { return sessions_; }
 
  private:

@@ -167,7 +167,7 @@ std::optional<exit_status> relay::stop(std::chrono::milliseconds limit) {
     asked = std::exchange(stopping_, true);
   }
   if (!mine) return std::nullopt;
-  if (!asked) mine->send(SIGTERM);  // a second one, of another fault, would end it at once
+  if (!asked) mine->send(SIGTERM);  // a second signal, from another fault, would end it at once
   std::optional<exit_status> ended;
   try {
     ended = mine->wait(limit);

@@ -1,5 +1,4 @@
-// relay: one `outboxd run` behind proxies of its own, started again and again; what all its lives have left
-// behind.
+// relay: one `outboxd run` behind its own proxies, restarted repeatedly, and the records of all its lives.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +18,7 @@
 
 namespace outboxd::chaos {
 
-/// What a relay runs with; the schedule's durations fit to it.
+/// The settings of a relay, on which the schedule's durations are based.
 struct relay_settings {
   int lanes = 2;
   int batch = 50;
@@ -29,13 +28,13 @@ struct relay_settings {
   std::chrono::milliseconds shutdown_grace{5000};
   int retries = 15;
   std::chrono::milliseconds retry_delay{400};
-  /// Longer than any queue stays unbound or exchange deleted, so that good events outlive it.
+  /// Longer than any queue stays unbound or exchange deleted, so that good events do not become dead.
   std::chrono::seconds give_up_after{60};
-  /// Each life ends at a named point of the code, as by kill -9, if it passes there often enough.
+  /// Each life ends at a named failpoint, as if by kill -9, if it passes that point often enough.
   bool failpoints = false;
-  std::uint64_t seed = 1;  // of these
+  std::uint64_t seed = 1;  // selects these points
   bool guest = false;      // runs only while a fault says so
-  /// More, or other ones.
+  /// Additional or different settings.
   std::map<std::string, std::string> extra = {};
 
   std::map<std::string, std::string> environment() const;
@@ -52,12 +51,12 @@ struct death {
   int life = 0;
   test::exit_status status;
   bool asked = false;      // by a signal of ours
-  bool tolerated = false;  // not asked for, but what the manual says
-  bool overdue = false;    // asked to stop, it did not, and was killed
+  bool tolerated = false;  // not asked for, but documented
+  bool overdue = false;    // did not stop when asked, and was killed
   std::string last_words;
 };
 
-/// May be used from any thread.
+/// Thread-safe.
 class relay {
  public:
   relay(int number, arena& where, const relay_settings& how, keeper& guard);
@@ -68,36 +67,37 @@ class relay {
   int number() const { return number_; }
   bool is_guest() const { return settings_.guest; }
   bool has_failpoints() const { return settings_.failpoints; }
-  /// Of its sessions in PostgreSQL.
+  /// The application_name of its PostgreSQL sessions.
   std::string name() const;
   test::tcp_proxy& link(server to) { return to == server::postgres ? database_link_ : broker_link_; }
-  /// The present passwords, for the next connection.
+  /// Writes the current passwords to its secret files, for the next connection.
   void write_secrets();
 
   void start();
   /// Waits until it has all its connections.
   bool await_connected(std::chrono::milliseconds limit);
   bool running();
-  /// How it ended; nothing, if it did not run.
+  /// Returns how it ended; nullopt if it was not running.
   std::optional<test::exit_status> kill();
   void freeze();
   void thaw();
   bool frozen();
-  /// SIGTERM; returns how it ended, or nothing when it did not end in time (and was then killed).
+  /// Sends SIGTERM; returns how it ended, or nullopt if it did not end in time and was killed.
   std::optional<test::exit_status> stop(std::chrono::milliseconds limit);
 
-  /// Ended by itself: records it, says so, and forgets the process; the caller decides whether it may.
+  /// If it has ended by itself: records and reports that, and forgets the process; the caller decides whether
+  /// that is allowed.
   std::optional<death> take_unasked_death();
   void record(death one);
 
   footprint now();
-  /// Lines of all lives that contain `part`.
+  /// The number of log lines of all lives that contain `part`.
   std::size_t lines_with(const std::string& part);
   std::vector<std::string> all_lines();
   std::vector<death> deaths();
   std::vector<std::filesystem::path> log_files();
   int lives();
-  /// Of this life; throws when it does not listen within a minute.
+  /// For the current life; throws if it does not listen within a minute.
   std::uint16_t http_port();
 
  private:
@@ -113,8 +113,8 @@ class relay {
   std::recursive_mutex mutex_;
   std::shared_ptr<test::process> process_;
   int lives_ = 0;
-  bool stopping_ = false;           // asked to, and not started again yet
-  std::vector<std::string> lines_;  // of past lives
+  bool stopping_ = false;           // asked to stop, and not restarted yet
+  std::vector<std::string> lines_;  // log lines of past lives
   std::vector<death> deaths_;
   std::vector<std::filesystem::path> log_files_;
 };

@@ -1,4 +1,4 @@
-// relay_faults: what happens to a relay's process and to its two ways out.
+// relay_faults: faults of a relay's process and of its two connections.
 #include <fmt/format.h>
 
 #include <csignal>
@@ -37,7 +37,7 @@ void stop(scene& on, relay& whom) {
   whom.start();
 }
 
-// It stays as long as planned, stands by or leads, and goes again.
+// It runs for the planned time, as a standby or leader, and then stops.
 void visit(scene& on, void (*leave)(relay& whom)) {
   auto& whom = target_of(on);
   whom.start();
@@ -46,7 +46,7 @@ void visit(scene& on, void (*leave)(relay& whom)) {
   leave(whom);
 }
 
-// The session that holds the lock of this shard carries its relay's name.
+// The application_name of the session that holds this shard's lock is the relay's name.
 relay* leader_of(const scene& on, database& session, int shard) {
   const auto rows = session.exec(
       "SELECT a.application_name FROM pg_locks AS l JOIN pg_stat_activity AS a ON a.pid = l.pid"
@@ -66,7 +66,7 @@ relay* find_leader(scene& on) {
       auto session = on.all.where.connect();
       found = leader_of(on, session, shard);
     } catch (const database_error&) {
-      // restarted at this very moment
+      // // being restarted at this moment
     }
     return found != nullptr;
   });
@@ -105,7 +105,7 @@ constexpr act relay_acts[]{
     {fault::relay_stopped, [](scene& on) { stop(on, target_of(on)); }},
 };
 
-/// How a link is disturbed, and the count that tells that it was.
+/// How a link is disturbed, and the counter that proves it.
 struct disturbance {
   fault what;
   void (*begin)(tcp_proxy& link, direction way);
@@ -120,7 +120,7 @@ void both_ways(tcp_proxy& link, flow how) {
   link.set(direction::to_client, how);
 }
 
-// Present connections are cut, so that there are new ones to be received like this.
+// Existing connections are cut, so that new ones meet this fault.
 void receive(tcp_proxy& link, welcome how) {
   link.set(how);
   link.cut();
@@ -164,7 +164,7 @@ constexpr disturbance disturbances[]{
      "connections that the server still has", &proxy_counters::abandoned},
 };
 
-/// Lasts as long as planned, and a little longer if there is no evidence yet.
+/// Waits for the planned duration, and a little longer if there is no evidence yet.
 void disturb(scene& on, tcp_proxy& link, const disturbance& how) {
   const auto before = link.counters().*how.count;
   const auto grown = [&] { return link.counters().*how.count - before; };

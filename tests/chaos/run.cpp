@@ -1,4 +1,4 @@
-// run: the parts in their order.
+// run: runs the parts in order.
 #include "run.hpp"
 
 #include <fmt/format.h>
@@ -24,9 +24,9 @@ using namespace std::chrono_literals;
 using namespace test;
 
 constexpr auto start_limit = 120s;
-// Partitions of a run, beside those that relays begin when they take the lead.
+// The number of partitions of a run, in addition to those that relays start when they take the lead.
 constexpr int partitions = 8;
-// Of a leader, for each shard.
+// For each shard of a leader.
 constexpr int batches_in_memory = 4;
 
 std::vector<planned> wanted(const options& how) {

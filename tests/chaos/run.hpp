@@ -1,4 +1,4 @@
-// run: one chaos run: set-up, faults, healing, draining, verdict.
+// run: one chaos run: set-up, faults, repair, drain, verdict.
 #pragma once
 
 #include <atomic>
@@ -7,7 +7,7 @@
 
 namespace outboxd::chaos {
 
-/// The exit code. `interrupted`: heal, clean up, and go.
+/// Returns the exit code. `interrupted`: repair, clean up, and exit.
 int run_chaos(const options& how, const std::atomic<bool>& interrupted);
 
 }  // namespace outboxd::chaos

@@ -1,4 +1,4 @@
-// sabotage: does after a run what a wrong relay would have done, to show that the checker sees it.
+// sabotage: imitates a faulty relay after a run, to prove that the checker detects the violation.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace outboxd::chaos {
 
-/// lost: a published event that nobody received. phantom: a message of no transaction. marked: an event that
-/// is marked published without ever having been sent. overtaken: an event that came before an earlier one of
-/// its aggregate.
+/// lost: a published event that nobody received. phantom: a message that belongs to no transaction. marked:
+/// an event that is marked published but was never sent. overtaken: an event that arrived before an earlier
+/// event of its aggregate.
 void sabotage(const std::string& what, const arena& where, test::history& deliveries);
 
 }  // namespace outboxd::chaos

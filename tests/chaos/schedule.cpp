@@ -1,4 +1,4 @@
-// schedule: a walk through time for each target, with random numbers of its own.
+// schedule: plans the faults of each target in order of time, with separate random numbers.
 #include "schedule.hpp"
 
 #include <fmt/format.h>
@@ -24,7 +24,7 @@ struct kind_of_fault {
 };
 
 // The durations fit the relays' settings in relay_settings.cpp: claim_timeout 4 s, confirm_timeout 2 s,
-// heartbeat 2 s. What makes good events be returned is shorter than their retries last.
+// heartbeat 2 s. Faults that cause good events to be returned are shorter than their retries last.
 using enum target::kind;
 constexpr std::array kinds{
     kind_of_fault{fault::relay_killed, "relay_killed", relay, 3, 0ms, 2000ms},
@@ -81,7 +81,7 @@ constexpr std::array kinds{
     kind_of_fault{fault::rows_put_off, "rows_put_off", hand, 2, 1000ms, 4000ms},
 };
 
-/// Whole numbers that are the same with every standard library, which its distributions are not.
+/// Integers that are the same with every standard library, unlike its distributions.
 class dice {
  public:
   dice(std::uint64_t seed, std::uint64_t stream) {
@@ -114,7 +114,7 @@ const kind_of_fault& choose(target::kind whom, dice& random) {
   return kinds.front();
 }
 
-// Between the faults of one target there is time to work again, so that the next one meets something.
+// The gap between two faults of a target lets it recover, so that the next fault has an effect.
 struct gaps {
   milliseconds shortest;
   milliseconds longest;
@@ -143,7 +143,7 @@ constexpr gaps gaps_of(target::kind whom) {
 
 constexpr auto undisturbed = 3000ms;
 
-// Far from those of relays and guests, however many there are.
+// Does not overlap with the numbers of relays and guests, however many there are.
 constexpr std::uint64_t neighbours_stream = 1'000'000;
 constexpr std::uint64_t hands_stream = 1'000'001;
 

@@ -1,4 +1,4 @@
-// schedule: which fault happens when, to whom, for how long: a pure function of the seed.
+// schedule: the time, target and duration of each fault: a pure function of the seed.
 #pragma once
 
 #include <chrono>
@@ -45,7 +45,7 @@ enum class fault {
   exchange_deleted,
   permission_revoked,
   broker_password,
-  // one relay's way to one server
+  // one relay's link to one server
   link_delayed,
   link_cut,
   link_reset,
@@ -56,12 +56,12 @@ enum class fault {
   link_refused,
   link_silent,
   link_abandoned,
-  // another program on the server of PostgreSQL
+  // another program on the PostgreSQL server
   xids_burnt,
   lock_table_full,
   notify_queue_full,
   standby_gone,
-  // somebody at the outbox, by hand
+  // manual changes of the outbox
   shard_rows_deleted,
   sequence_set_back,
   rows_corrected,
@@ -75,13 +75,12 @@ enum class server { postgres, rabbitmq };
 
 std::string_view name_of(server which);
 
-/// What a fault takes for itself: faults of one target come one after another, those of different targets
-/// overlap.
+/// The target of a fault: faults of one target do not overlap, those of different targets may.
 struct target {
   enum class kind { relay, guest, leader, postgres, rabbitmq, link, neighbour, hand };
   kind what = kind::relay;
-  int relay = 0;                   // of relay, guest and link
-  server peer = server::postgres;  // of link
+  int relay = 0;                   // for relay, guest and link
+  server peer = server::postgres;  // for link
   bool operator==(const target&) const = default;
   std::string words() const;
 };
@@ -91,7 +90,7 @@ struct planned {
   std::chrono::milliseconds lasts{0};
   fault what = fault::relay_killed;
   target whom;
-  test::direction way = test::direction::to_server;  // of a fault that is for one direction of a link
+  test::direction way = test::direction::to_server;  // for a fault in one direction of a link
 
   bool operator==(const planned&) const = default;
   /// "12.345 s +1.200 s link_stalled relay 1 to rabbitmq, to_client"
@@ -102,10 +101,10 @@ struct schedule_options {
   std::uint64_t seed = 1;
   std::chrono::seconds length{60};
   int relays = 2;
-  int guests = 0;  // more relays, with the next numbers
+  int guests = 0;  // additional relays, with the next numbers
 };
 
-/// In order of time. The first seconds are without faults, and each one ends before `length`.
+/// In order of time. There are no faults in the first seconds, and each fault ends before `length`.
 std::vector<planned> make_schedule(const schedule_options& from);
 
 }  // namespace outboxd::chaos

@@ -1,4 +1,4 @@
-// The schedule is a pure function of its seed, and what it plans can be carried out.
+// The schedule is a pure function of its seed, and its plans can be executed.
 #include "schedule.hpp"
 
 #include <doctest/doctest.h>
@@ -18,8 +18,8 @@ TEST_CASE("the same seed makes the same schedule and another one another") {
   CHECK(make_schedule(how) != make_schedule(other));
 }
 
-// Pinned: a seed in a report has to mean the same run next year. Targets that were added since come beside
-// it.
+// Pinned, because a seed in a report must mean the same run in the future. Targets added since are planned in
+// addition.
 TEST_CASE("the schedule of seed 1 begins as it always did, but for targets that are new") {
   auto plan = make_schedule({.seed = 1, .length = 60s, .relays = 2});
   std::erase_if(plan, [](const planned& one) { return one.whom.what == target::kind::hand; });

@@ -15,11 +15,11 @@ using namespace test;
 using clock = std::chrono::steady_clock;
 
 // Reconnecting (connect_timeout 10 s and a pause of 3 s), claim_timeout 4 s, a sweep, the retries of bad
-// events: less than 30 s. On a machine with other work it may take a multiple.
+// events: less than 30 s in total. A busy machine may take several times as long.
 constexpr auto standstill = 120s;
 constexpr auto stop_limit = 120s;
 
-// What is scheduled for the end of all days stays: rows of the table of odd ones.
+// Odd rows that are scheduled for `infinity` stay.
 constexpr auto in_time = " status IN ('pending', 'waiting') AND available_at < now() + interval '1 year'";
 
 constexpr auto relay_sessions =
@@ -63,7 +63,7 @@ void heal_all(surroundings& all) {
     if (one->is_guest())
       one->stop(stop_limit);
     else
-      one->start();  // nothing, if it runs
+      one->start();  // no effect if it is running
   }
 }
 
@@ -107,13 +107,14 @@ drained await_drained(surroundings& all, const std::function<bool()>& interrupte
 
 std::vector<std::string> check_footprints(surroundings& all, int shards, const std::vector<footprint>& before,
                                           std::string& words) {
-  // A leader has two sessions in PostgreSQL for each shard, and this relay may not have led any at the begin.
+  // A leader has two PostgreSQL sessions for each shard, and this relay may not have led any shard at the
+  // beginning.
   const std::size_t spare_descriptors = 1 + 2 * static_cast<std::size_t>(shards);
   constexpr std::size_t spare_memory_kb = 64 * 1024;
   std::vector<std::string> violations;
   for (std::size_t i = 0; i < before.size(); ++i) {
     auto& one = *all.relays[i];
-    // A connection may be on its way out at this very moment.
+    // A connection may be closing at this moment.
     footprint now;
     try {
       eventually(
@@ -145,7 +146,7 @@ std::vector<std::string> stop_all(surroundings& all) {
       if (end.overdue)
         violations.push_back(fmt::format("relay {}, life {}, did not stop on SIGTERM within {} s:\n{}",
                                          one->number(), end.life, stop_limit.count(), end.last_words));
-      // One that was never connected may have been refused for good at the same moment.
+      // A relay that was never connected may have been permanently refused at the same moment.
       if (!end.asked || !end.status.code || end.status.code == 0 || end.status.code == 1) continue;
       violations.push_back(fmt::format("relay {}, life {}, stopped with code {}:\n{}", one->number(),
                                        end.life, *end.status.code, end.last_words));

@@ -1,4 +1,4 @@
-// shape: what a run is made of, apart from its faults: a pure function of the seed, too.
+// shape: the composition of a run apart from its faults: also a pure function of the seed.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,14 @@
 namespace outboxd::chaos {
 
 struct shape {
-  int relays = 2;  // that are there all the time, but for their faults
-  int guests = 1;  // that come and go
+  int relays = 2;  // permanent relays, except during their faults
+  int guests = 1;  // relays that start and stop
   int shards = 1;
-  int lanes = 2;  // of each relay
+  int lanes = 2;  // per relay
   int batch = 50;
   bool quorum = false;       // the queue's type; otherwise classic
-  bool letters = false;      // dead events are published to an exchange for them
-  bool partitioned = false;  // the outbox goes on in another partition again and again
+  bool letters = false;      // dead events are published to a dead letter exchange
+  bool partitioned = false;  // the outbox is repeatedly switched to the next partition
 
   std::string words() const;
 };

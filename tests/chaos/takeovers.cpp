@@ -1,4 +1,4 @@
-// takeovers: counted in classes whose limits grow.
+// takeovers: a histogram whose classes grow.
 #include "takeovers.hpp"
 
 #include <fmt/format.h>

@@ -1,5 +1,4 @@
-// takeovers: how long shards were led by nobody, as a histogram; of one run, and in a file for a series of
-// runs.
+// takeovers: a histogram of the times without a leader, for one run or, from a file, for a series of runs.
 #pragma once
 
 #include <chrono>
@@ -9,17 +8,18 @@
 
 namespace outboxd::chaos {
 
-/// From the last look at the session that led to the first look at the next one, which saw it lead.
+/// The time from the last poll that saw the old session lead to the first poll that saw the next session
+/// lead.
 struct takeovers {
-  std::vector<std::chrono::milliseconds> calm;       // some relay was well, for so long and before
-  std::vector<std::chrono::milliseconds> disturbed;  // faults had every relay or a server in their hands
+  std::vector<std::chrono::milliseconds> calm;       // some relay worked all the time and before
+  std::vector<std::chrono::milliseconds> disturbed;  // faults affected every relay or a server
   bool operator==(const takeovers&) const = default;
 };
 
-/// Of each kind the median and the worst, and a line for each class of times that has some.
+/// For each kind, prints the median and the maximum, and a line for each nonempty class of times.
 std::string histogram(const takeovers& all);
 
-/// One a line, appended.
+/// Appends the times to the file, one per line.
 void append(const std::filesystem::path& file, const takeovers& all);
 takeovers read_takeovers(const std::filesystem::path& file);
 

@@ -1,4 +1,4 @@
-// A series of runs is told like one.
+// A series of runs is reported like a single run.
 #include "takeovers.hpp"
 
 #include <doctest/doctest.h>

@@ -17,7 +17,7 @@ using namespace test;
 
 constexpr std::size_t most_of_a_kind = 5;
 
-/// Sentences of one kind; the first few are said, the others counted.
+/// Messages of one kind; the first few are printed, the others counted.
 class findings {
  public:
   explicit findings(std::vector<std::string>& into) : into_{into} {}
@@ -46,13 +46,13 @@ reason reason_of(const evidence& from, const std::string& id) {
   return found == from.reasons.end() ? reason{} : found->second;
 }
 
-// Scheduled for the end of all days: it is neither lost nor late.
+// Scheduled for `infinity`: it is neither lost nor late.
 bool may_wait(const evidence& from, const committed_event& row) {
   const auto* odd = odd_row(from, row.id);
   return odd != nullptr && odd->status == "waiting" && row.status == "waiting";
 }
 
-// 1, 2, 5, 6: the history's own checks, and what the writers know.
+// 1, 2, 5, 6: the history's own checks, compared with the writers' records.
 history_report check_history(const evidence& from, std::vector<std::string>& violations) {
   auto due = from.table;
   std::erase_if(due, [&](const committed_event& row) { return may_wait(from, row); });
@@ -87,7 +87,7 @@ void check_marks(const evidence& from, std::vector<std::string>& violations) {
       unheard.add(fmt::format("event {} was published for a while and was never delivered", id));
 }
 
-// 7: dead are exactly those made bad on purpose, each for its reason.
+// 7: exactly the events that are bad on purpose are dead, each with the right reason.
 void check_dead(const evidence& from, std::vector<std::string>& violations) {
   findings wrong{violations};
   for (const auto& row : from.table) {
@@ -107,7 +107,8 @@ void check_dead(const evidence& from, std::vector<std::string>& violations) {
   }
 }
 
-// 7, of the odd rows: dead with its reason, waiting or delivered, as the table says. Every run has some.
+// 7, for the odd rows: dead with the right reason, waiting or delivered, as the table says. Every run has
+// some.
 std::string check_odd_rows(const evidence& from, verdict& out) {
   findings wrong{out.violations};
   const bool outage = std::any_of(from.faults.begin(), from.faults.end(),
@@ -127,7 +128,7 @@ std::string check_odd_rows(const evidence& from, verdict& out) {
                      ends["published"], ends["dead"], ends["waiting"]);
 }
 
-// Each dead event was published to the exchange for them, or its reason says why not; and nobody else was.
+// Each dead event was published to the dead letter exchange, or its reason says why not; no other event was.
 void check_letters(const evidence& from, std::vector<std::string>& violations) {
   if (!from.letters) return;
   findings wrong{violations};
@@ -143,12 +144,12 @@ void check_letters(const evidence& from, std::vector<std::string>& violations) {
 }
 
 struct totals {
-  std::size_t relays = 0;  // lives of relays that said them
+  std::size_t relays = 0;  // lives of relays that reported totals
   std::size_t published = 0;
 };
 
-// 9: what every relay says that stops in the orderly way. Nothing is published that was not delivered; and
-// without faults, when no life is missing, it is what the table says.
+// 9: the totals that each relay reports on a clean stop. They do not exceed the number of deliveries; without
+// faults, when no life is missing, they match the table.
 totals check_totals(const evidence& from, surroundings& all, std::vector<std::string>& violations) {
   static const std::regex words{R"(stopped; (\d+) events published)"};
   totals sum;
@@ -191,7 +192,7 @@ void check_logs(surroundings& all, std::vector<std::string>& violations) {
 void check_evidence(const evidence& from, std::vector<std::string>& doubts) {
   std::size_t missed = 0;
   for (const auto& one : from.faults) {
-    // Nobody may have come to meet it in its time.
+    // Possibly no event was affected while it lasted.
     const bool late = one.result == outcome::nothing && from.any_pace;
     if (one.result == outcome::missed || late) ++missed;
     if ((one.result == outcome::nothing && !late) || one.result == outcome::failed)

@@ -17,24 +17,25 @@ namespace outboxd::chaos {
 struct evidence {
   written by_writers;
   std::vector<test::committed_event> table;
-  std::map<std::string, reason> reasons;  // of dead events
+  std::map<std::string, reason> reasons;  // reasons of dead events
   const test::history& deliveries;
   sightings seen;
   std::vector<injection> faults;
-  std::vector<std::string> violations;  // found on the way
-  bool any_pace = false;                // how long something takes proves nothing
-  std::size_t in_flight = 0;            // of all leaders together: what they have read and not settled
-  std::optional<std::unordered_set<std::string>> letters;  // ids of all dead letters, if there were to be any
+  std::vector<std::string> violations;  // found during the run
+  bool any_pace = false;                // durations do not affect the verdict
+  std::size_t in_flight = 0;            // events that all leaders together may have read and not settled
+  std::optional<std::unordered_set<std::string>>
+      letters;  // ids of all dead letter messages, if they are enabled
   std::chrono::milliseconds given_up_after{
-      0};  // from the first failure of an event that its destination does not take
+      0};  // from the first failure of an event whose destination does not accept it
   std::vector<std::pair<std::int64_t, std::int64_t>> unordered_seqs{};  // see arena::note_unordered
   std::unordered_set<std::string> changed{};                            // see arena::note_changed
 };
 
 struct verdict {
-  std::vector<std::string> violations;  // the relay is wrong
+  std::vector<std::string> violations;  // the relay is faulty
   std::vector<std::string> doubts;      // the run proves nothing
-  std::vector<std::string> delays;      // took too long, and may do so on this machine
+  std::vector<std::string> delays;      // took too long, which is allowed on this machine
   std::string summary;
 };
 

@@ -25,7 +25,7 @@ std::int64_t milliseconds_now() {
 
 }  // namespace
 
-/// One writer: a session, and the events of the transaction under way.
+/// One writer: a session, and the events of the current transaction.
 class writers::one {
  public:
   one(writers& all, int number)
@@ -70,17 +70,17 @@ class writers::one {
   struct open_event {
     std::string id;
     event_kind kind = event_kind::good;
-    const poison* odd = nullptr;  // the row of the table that it is
+    const poison* odd = nullptr;  // its row in the poison table, if any
   };
-  std::vector<open_event> open_;  // of the transaction under way
+  std::vector<open_event> open_;  // events of the current transaction
   std::vector<open_event> aborted_;
   odd_deck deck_;
   bool has_drawn_ = false;
   std::optional<commit_time> commit_;
 };
 
-// A COMMIT whose answer was lost may still be at work in the old session: only after its end does the order
-// hold.
+// A COMMIT whose reply was lost may still be running in the old session; the order is defined only after it
+// has ended.
 void writers::one::connect() {
   const auto old_is_gone = [this] {
     try {
@@ -90,7 +90,7 @@ void writers::one::connect() {
                  {std::to_string(backend_), application}) == 0 ||
              backend_ == session_->backend_pid();
     } catch (const database_error&) {
-      return false;  // gone again
+      return false;  // lost again
     }
   };
   eventually("the writer's old session has ended", old_is_gone, 300s);
@@ -110,7 +110,7 @@ void writers::one::transaction() {
   try {
     session_->exec("BEGIN");
     if (two_phases)
-      session_->exec("SET LOCAL outbox.notify = off");  // PostgreSQL prepares no transaction that notifies
+      session_->exec("SET LOCAL outbox.notify = off");  // a transaction that notifies cannot be prepared
     statements();
     if (chance(150)) {
       session_->exec("ROLLBACK");
@@ -126,7 +126,7 @@ void writers::one::transaction() {
   } catch (const database_error&) {
     interrupted = true;
     if (PQstatus(session_->handle()) == CONNECTION_OK) {
-      // The server refused it; without an answer to the ROLLBACK it is rolled back all the same.
+      // The server rejected it; the transaction is rolled back even without a reply to the ROLLBACK.
       try {
         session_->exec("ROLLBACK");
       } catch (const database_error&) {
@@ -162,7 +162,8 @@ void writers::one::prepare() {
   session_->exec(fmt::format("PREPARE TRANSACTION '{}'", prepared_));
 }
 
-// What was prepared outlives its session and a crash. If it is not there, it was refused, or is committed.
+// A prepared transaction survives its session and a crash. If it does not exist, it was rejected, or is
+// committed.
 void writers::one::commit_prepared() {
   const auto done = [this] {
     try {
@@ -180,8 +181,8 @@ void writers::one::commit_prepared() {
   prepared_.clear();
 }
 
-// One to four statements, sometimes a savepoint, and sometimes back to it. A few transactions take their
-// time, so that others commit later numbers before them.
+// One to four statements, sometimes a savepoint, and sometimes back to it. A few transactions are slow, so
+// that others commit higher numbers before them.
 void writers::one::statements() {
   const int count = 1 + up_to(3);
   for (int i = 0; i < count; ++i) {
@@ -217,7 +218,7 @@ bool writers::one::is_odd_next() {
   return !std::exchange(has_drawn_, true) || chance(all_.settings_.odd);
 }
 
-// In an aggregate of good ones, unless the row names a type of its own.
+// In an aggregate of good events, unless the row names its own type.
 void writers::one::insert_odd(const std::string& aggregate) {
   const auto& drawn = deck_.draw();
   auto row = drawn;
@@ -273,7 +274,7 @@ event_kind writers::one::choose_kind() {
   return static_cast<event_kind>(1 + up_to(last - 1));
 }
 
-// Mostly small; a few need several frames of 128 KiB.
+// Mostly small bodies; a few need several frames of 128 KiB.
 int writers::one::choose_size() {
   if (chance(4)) return 130'000 + up_to(200'000);
   if (chance(50)) return 20'000 + up_to(40'000);

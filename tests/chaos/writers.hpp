@@ -1,4 +1,4 @@
-// writers: applications that write events, in transactions that commit or do not, and remember which.
+// writers: applications that write events in transactions, and record which of them were committed.
 #pragma once
 
 #include <atomic>
@@ -21,12 +21,12 @@ namespace outboxd::chaos {
 struct writer_settings {
   std::uint64_t seed = 1;
   int writers = 4;
-  int aggregates = 400;  // of all writers; each belongs to one, and so has an order
-  /// Events per mille that are made bad on purpose.
+  int aggregates = 400;  // total; each belongs to one writer, so its events have an order
+  /// Events per mille that are bad on purpose.
   int bad = 10;
-  /// Events per mille that are rows of the table of poison; each writer begins with one, unless it is zero.
+  /// Events per mille that are rows of the poison table; each writer begins with one, unless this is zero.
   int odd = 10;
-  /// Whether events that the broker refuses are among them: they end only by the retries' cap.
+  /// Whether these include events that the broker rejects, which end only when their retries are exhausted.
   bool refused = true;
   std::chrono::milliseconds longest_pause{60};
 };
@@ -37,14 +37,14 @@ struct commit_time {
 };
 
 struct written {
-  std::unordered_set<std::string> committed;  // the server said so
+  std::unordered_set<std::string> committed;  // confirmed by the server
   std::unordered_set<std::string> aborted;    // certainly not committed
-  std::unordered_set<std::string> unknown;    // the answer to COMMIT was lost: the table knows
+  std::unordered_set<std::string> unknown;    // the reply to COMMIT was lost; the table shows the result
   std::unordered_map<std::string, event_kind> bad;
   std::unordered_map<std::string, const test::poison*> odd;
   std::vector<commit_time> commits;
   std::size_t transactions = 0;
-  std::size_t interrupted = 0;  // by a fault
+  std::size_t interrupted = 0;  // transactions interrupted by a fault
 };
 
 class writers {
@@ -52,11 +52,11 @@ class writers {
   writers(const arena& where, const writer_settings& how);
   ~writers();
 
-  /// Ends after the transactions under way; throws what a writer threw.
+  /// Stops after the current transactions; rethrows the exception of a writer.
   void stop();
-  /// All so far.
+  /// The records so far.
   written all() const;
-  /// The longest that a transaction now under way has lasted.
+  /// The longest duration of a current transaction so far.
   std::chrono::milliseconds longest_under_way() const;
 
  private:
@@ -69,7 +69,7 @@ class writers {
   mutable std::mutex mutex_;
   written written_;                               // guarded by mutex_
   std::exception_ptr failure_;                    // guarded by mutex_
-  std::vector<std::atomic<std::int64_t>> since_;  // a transaction's begin in steady milliseconds, 0: none
+  std::vector<std::atomic<std::int64_t>> since_;  // start of a transaction in steady milliseconds; 0: none
   std::vector<std::thread> threads_;
 };
 
