@@ -21,6 +21,8 @@ constexpr auto usage =
     "  --relays R        relays (default 1, 2 or 4, by the seed)\n"
     "  --shards S        shards of the outbox: 1, 2, 4 to 64 (default 1, 2 or 8, by the seed)\n"
     "  --writers W       writers (default 4)\n"
+    "  --outboxes N      each process relays N outboxes (default 1); the others are on the servers of\n"
+    "                    OUTBOXD_TEST_OTHER_DATABASE_URL and OUTBOXD_TEST_OTHER_AMQP_URL, without faults\n"
     "  --only A,B        leave out all faults but these; none: leave out all\n"
     "  --partitions      a partitioned outbox, which goes on in another partition again and again\n"
     "  --failpoints      relays also end themselves at named points (needs a build with OUTBOXD_FAILPOINTS)\n"
@@ -106,6 +108,8 @@ options read_options(int count, char** words) {
         refuse(fmt::format("--shards takes a power of two, not {}.", *shards));
     } else if (flag == "--writers") {
       all.writers = number(flag, value, 1, 64);
+    } else if (flag == "--outboxes") {
+      all.outboxes = number(flag, value, 1, 10);
     } else if (flag == "--logs") {
       all.logs = value;
     } else if (flag == "--takeovers") {
@@ -143,6 +147,7 @@ std::string options::command() const {
   if (any_pace) text += " --any-pace";
   if (form.partitioned) text += " --partitions";
   if (!only.empty()) text += fmt::format(" --only {}", fmt::join(only, ","));
+  if (outboxes > 1) text += fmt::format(" (with --outboxes {})", outboxes);
   if (!sabotage.empty()) text += " (with --sabotage " + sabotage + ")";
   return text;
 }

@@ -17,6 +17,7 @@ struct options {
   std::chrono::seconds length{60};
   shape form;  // from the seed, unless the command line overrides it
   int writers = 4;
+  int outboxes = 1;  // that each process relays: the run's own, and others on servers without faults
   int aggregates = 400;
   std::filesystem::path logs = "chaos-logs";
   std::filesystem::path outboxd = OUTBOXD_BINARY;

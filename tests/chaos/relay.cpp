@@ -85,14 +85,29 @@ void relay::start() {
   environment.erase("OUTBOXD_DATABASE_URL");
   environment.erase("OUTBOXD_AMQP_URL");
   if (settings_.failpoints) environment["OUTBOXD_FAILPOINT"] = next_failpoint();
-  process_ = std::make_shared<process>(process_options{
-      .program = "/usr/bin/env",
-      .arguments = {"-u", "OUTBOXD_DATABASE_URL", "-u", "OUTBOXD_AMQP_URL", arena_.outboxd().string(), "run",
-                    "--database-url-file", arena_.logs() / fmt::format("relay-{}.database", number_),
-                    "--amqp-url-file", arena_.logs() / fmt::format("relay-{}.broker", number_)},
-      .environment = environment,
-      .log_file = log_files_.back()});
+  process_ = std::make_shared<process>(process_options{.program = "/usr/bin/env",
+                                                       .arguments = run_arguments(),
+                                                       .environment = environment,
+                                                       .log_file = log_files_.back()});
   keeper_.started(process_->pid());
+}
+
+std::vector<std::string> relay::run_arguments() const {
+  const std::string database = arena_.logs() / fmt::format("relay-{}.database", number_);
+  const std::string broker = arena_.logs() / fmt::format("relay-{}.broker", number_);
+  std::vector<std::string> out{
+      "-u", "OUTBOXD_DATABASE_URL", "-u", "OUTBOXD_AMQP_URL", arena_.outboxd().string(), "run"};
+  if (settings_.beside == nullptr) {
+    out.insert(out.end(), {"--database-url-file", database, "--amqp-url-file", broker});
+    return out;
+  }
+  const auto folder = arena_.logs() / fmt::format("relay-{}.outboxes", number_);
+  std::filesystem::create_directories(folder);
+  settings_.beside->write_files(folder);
+  std::ofstream{folder / "main.toml", std::ios::trunc}
+      << fmt::format("[database]\nurl_file = \"{}\"\n[amqp]\nurl_file = \"{}\"\n", database, broker);
+  out.insert(out.end(), {"--outboxes", folder});
+  return out;
 }
 
 // See src/core/failpoint.hpp.
@@ -113,8 +128,9 @@ bool relay::await_connected(std::chrono::milliseconds limit) {
   }
   if (!mine) return false;
   try {
-    mine->wait_line("connected to PostgreSQL", limit);
-    mine->wait_line("connected to RabbitMQ", limit);
+    const std::string outbox = settings_.beside != nullptr ? "main: " : "";
+    mine->wait_line(outbox + "connected to PostgreSQL", limit);
+    mine->wait_line(outbox + "connected to RabbitMQ", limit);
     return true;
   } catch (const std::runtime_error&) {
     return false;

@@ -13,6 +13,7 @@
 #include "arena.hpp"
 #include "keeper.hpp"
 #include "schedule.hpp"
+#include "side_outboxes.hpp"
 #include "support/process.hpp"
 #include "support/tcp_proxy.hpp"
 
@@ -34,6 +35,8 @@ struct relay_settings {
   bool failpoints = false;
   std::uint64_t seed = 1;  // selects these points
   bool guest = false;      // runs only while a fault says so
+  /// Other outboxes that each process relays; null: none.
+  const side_outboxes* beside = nullptr;
   /// Additional or different settings.
   std::map<std::string, std::string> extra = {};
 
@@ -101,6 +104,8 @@ class relay {
   std::uint16_t http_port();
 
  private:
+  /// Which outbox, or outboxes, `outboxd run` relays.
+  std::vector<std::string> run_arguments() const;
   std::string next_failpoint() const;
   void forget(const test::exit_status& status, bool asked);
 

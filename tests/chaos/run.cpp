@@ -13,6 +13,7 @@
 #include "sabotage.hpp"
 #include "settle.hpp"
 #include "shape.hpp"
+#include "side_outboxes.hpp"
 #include "support/consumer.hpp"
 #include "verdict.hpp"
 #include "writers.hpp"
@@ -88,9 +89,12 @@ int run_chaos(const options& how, const std::atomic<bool>& interrupted) {
   keeper guard;
   history deliveries;
   recorder records{where, deliveries};
+  std::optional<side_outboxes> beside;
+  if (how.outboxes > 1) beside.emplace(how.outboxd, how.outboxes - 1);
   std::vector<std::unique_ptr<relay>> relays;
   relay_settings settings{
       .lanes = form.lanes, .batch = form.batch, .failpoints = how.failpoints, .seed = how.seed};
+  if (beside) settings.beside = &*beside;
   if (form.letters) settings.extra.emplace("OUTBOXD_DEAD_LETTER_EXCHANGE", where.graveyard());
   for (int i = 1; i <= form.relays; ++i) relays.push_back(std::make_unique<relay>(i, where, settings, guard));
   surroundings all{where, relays, records};
@@ -133,6 +137,7 @@ int run_chaos(const options& how, const std::atomic<bool>& interrupted) {
   seen.seen = eyes.finish();
   if (interrupted) return 130;
   if (!records.drain(300s)) add({"the recorder did not get to the end of the queue"});
+  if (beside) add(beside->finish(figures));
   add(check_footprints(all, form.shards, before, figures));
   if (!settings.failpoints) add(check_figures(all, figures));
   add(stop_all(all));
