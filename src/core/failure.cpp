@@ -9,16 +9,16 @@ remedy judge(failure why) {
       return remedy::dead_letter;
     case failure::channel_closed:
     case failure::connection_closed:
-      return remedy::retry;
+      return remedy::retry_with_backoff;
     case failure::returned:
     case failure::refused:
     case failure::forbidden:
     case failure::topic_forbidden:
     case failure::nacked:
     case failure::unconfirmed:
-      return remedy::wait;
+      return remedy::wait_for_destination;
   }
-  return remedy::wait;
+  return remedy::wait_for_destination;
 }
 
 std::string_view name_of(failure why) {

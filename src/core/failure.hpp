@@ -28,9 +28,9 @@ inline constexpr std::array all_failures{
     failure::returned,    failure::refused,    failure::nacked,         failure::unconfirmed};
 
 enum class remedy {
-  dead_letter,  // the event is dead at once, with the reason
-  retry,        // an attempt is counted; retried with backoff, dead after max_attempts
-  wait,         // waits for its destination; no attempt is counted; dead after retry.give_up_after
+  dead_letter,           // the event is dead at once, with the reason
+  retry_with_backoff,    // an attempt is counted; retried with backoff, dead after max_attempts
+  wait_for_destination,  // waits for its destination; no attempt is counted; dead after retry.give_up_after
 };
 
 remedy judge(failure why);

@@ -186,7 +186,7 @@ void leader::cut() {
   if (current_ != nullptr) current_->close();
 }
 
-void leader::take(const flow::notice::progress&) {
+void leader::take(const flow::notice::wake_driver&) {
   interrupt();
 }
 

@@ -108,7 +108,7 @@ class leader {
   void take(const Notice& what) {
     host_.tell(what);
   }
-  void take(const flow::notice::progress& what);
+  void take(const flow::notice::wake_driver& what);
   void take(const flow::notice::published& what);
   void take(const flow::notice::delivered& what);
   void take(const flow::notice::leads& what);

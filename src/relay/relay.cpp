@@ -188,7 +188,7 @@ void relay::watch_rate() {
   rate_timer_.expires_at(*next);
   rate_timer_.async_wait([this](const boost::system::error_code& cancelled) {
     waits_for_rate_ = false;
-    if (!cancelled) lanes_.on_lane_progress();
+    if (!cancelled) lanes_.pump_and_tell();
   });
 }
 

@@ -236,7 +236,8 @@ void round_trip::add(const flow::save_request& asked, flow::save_answer& into) {
       });
 }
 
-void round_trip::add(const flow::waits_request& asked, flow::waits_request::answer& into) {
+void round_trip::add(const flow::failing_destinations_request& asked,
+                     flow::failing_destinations_request::answer& into) {
   constexpr int most = 1'000;
   auto parameters = events_of(of_.largest);
   append(parameters,

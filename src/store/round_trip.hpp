@@ -81,9 +81,9 @@ class round_trip {
   void add(const flow::pauses_request&, flow::pauses_request::answer& into);
   void add(const flow::dead_request& asked, flow::dead_request::answer& into);
   void add(const flow::held_request& asked, flow::held_request::answer& into);
-  void add(const flow::waits_request& asked, flow::waits_request::answer& into);
+  void add(const flow::failing_destinations_request& asked, flow::failing_destinations_request::answer& into);
   void add(const flow::resume_request& asked, flow::resume_request::answer& into);
-  void add(const flow::waiting_request& asked, flow::waiting_request::answer& into);
+  void add(const flow::waiting_events_request& asked, flow::waiting_events_request::answer& into);
 
   const flow::store_request& what_;
   const shard_view& of_;

@@ -284,7 +284,7 @@ void round_trip::add(const flow::resume_request& asked, flow::resume_request::an
   });
 }
 
-void round_trip::add(const flow::waiting_request& asked, flow::waiting_request::answer& into) {
+void round_trip::add(const flow::waiting_events_request& asked, flow::waiting_events_request::answer& into) {
   std::vector<std::int64_t> destinations, after, events;
   for (const auto& one : asked.of) {
     destinations.push_back(static_cast<std::int64_t>(one.of));
@@ -297,7 +297,7 @@ void round_trip::add(const flow::waiting_request& asked, flow::waiting_request::
     auto found = events_in(got, into);
     if (!found) return;
     const bool fits = std::ranges::all_of(*found, [&asked](const flow::stored_event& one) {
-      return std::ranges::find(asked.of, one.waits_for, &flow::waiting_request::look_up::of) !=
+      return std::ranges::find(asked.of, one.waits_for, &flow::waiting_events_request::look_up::of) !=
              asked.of.end();
     });
     if (!fits) {

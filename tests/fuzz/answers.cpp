@@ -58,8 +58,8 @@ flow::store_request everything(bool by_place, bool keys_only) {
   out.add(flow::pauses_request{});
   out.add(flow::dead_request{});
   out.add(flow::held_request{});
-  out.add(flow::waits_request{.after = {}, .give_up_after = {}});
-  out.add(flow::waiting_request{.of = {{.of = flow::destination_id{1}, .after = 0}}});
+  out.add(flow::failing_destinations_request{.after = {}, .give_up_after = {}});
+  out.add(flow::waiting_events_request{.of = {{.of = flow::destination_id{1}, .after = 0}}});
   out.add(flow::resume_request{.after = 0, .events = 3, .paused = {}});
   return out;
 }

@@ -17,14 +17,14 @@ TEST_CASE("every failure has its remedy: a destination's costs no attempt") {
   } const all[] = {
       {failure::unencodable, remedy::dead_letter, "unencodable"},
       {failure::unreadable, remedy::dead_letter, "unreadable"},
-      {failure::channel_closed, remedy::retry, "channel_closed"},
-      {failure::connection_closed, remedy::retry, "connection_closed"},
-      {failure::returned, remedy::wait, "returned"},
-      {failure::refused, remedy::wait, "refused"},
-      {failure::forbidden, remedy::wait, "refused"},
-      {failure::topic_forbidden, remedy::wait, "refused"},
-      {failure::nacked, remedy::wait, "nacked"},
-      {failure::unconfirmed, remedy::wait, "unconfirmed"},
+      {failure::channel_closed, remedy::retry_with_backoff, "channel_closed"},
+      {failure::connection_closed, remedy::retry_with_backoff, "connection_closed"},
+      {failure::returned, remedy::wait_for_destination, "returned"},
+      {failure::refused, remedy::wait_for_destination, "refused"},
+      {failure::forbidden, remedy::wait_for_destination, "refused"},
+      {failure::topic_forbidden, remedy::wait_for_destination, "refused"},
+      {failure::nacked, remedy::wait_for_destination, "nacked"},
+      {failure::unconfirmed, remedy::wait_for_destination, "unconfirmed"},
   };
   for (const auto& one : all) {
     CAPTURE(one.name);

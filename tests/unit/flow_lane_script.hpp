@@ -17,7 +17,7 @@ namespace outboxd::test {
 // Notes down what it is told.
 class notes final : public flow::lane_client {
  public:
-  result<message> letter_of(flow::slot which) override {
+  result<message> message_of(flow::slot which) override {
     message out{};
     out.message_id = std::to_string(which);
     out.type = which == 99 ? "unencodable" : "t";

@@ -120,7 +120,7 @@ TEST_CASE("who makes way leads on if it does not come to rest: after a second, t
     CHECK(of.step() == action::drain);
     CHECK(of.it.next(false) == of.now + drain);
     CHECK(of.after(drain - 1ms) == action::drain);
-    CHECK(of.after(1ms) == action::lead_on);
+    CHECK(of.after(1ms) == action::go_on);
     CHECK(of.it.now_in() == state::leading);
     CHECK_FALSE(of.it.may_make_way(of.now));
     CHECK(of.after(5s - 1ms) == action::none);
@@ -133,7 +133,7 @@ TEST_CASE("whom a lock keeps from coming to rest leads on after a second each ti
   of.too_many = of.meets_lock = true;
   for (int tries = 0; tries < 5; ++tries) {
     CHECK(of.step() == action::drain);
-    CHECK(of.after(1s) == action::lead_on);
+    CHECK(of.after(1s) == action::go_on);
     of.now += 5s;
   }
 }
@@ -224,7 +224,7 @@ TEST_CASE("who does not come to rest in time leads on, and makes way when the ne
   taken of;
   of.it.on_looked(true, of.now);
   CHECK(of.step() == action::drain);
-  CHECK(of.after(1s) == action::lead_on);
+  CHECK(of.after(1s) == action::go_on);
   for (of.now += 100ms; of.now < begin + 8s; of.now += 100ms) {
     CHECK_FALSE(of.it.on_looked(true, of.now));
     CHECK(of.it.next(false) <= begin + 8s);
@@ -313,7 +313,7 @@ TEST_CASE("a lock that lasts keeps nobody from making way without a broker, if a
     REQUIRE(of.step() == action::drain);
     of.it.on_counted(others, of.now);
     CHECK(of.after(999ms) == action::drain);
-    CHECK(of.after(1ms) == (others == 1 ? action::give_up : action::lead_on));
+    CHECK(of.after(1ms) == (others == 1 ? action::give_up : action::go_on));
   }
 }
 

@@ -44,7 +44,7 @@ struct limited : scripted_lanes {
 // Has one message for every slot, and counts what comes of them.
 class sender final : public lane_client {
  public:
-  result<message> letter_of(slot which) override {
+  result<message> message_of(slot which) override {
     message out{};
     out.message_id = std::to_string(which);
     return out;

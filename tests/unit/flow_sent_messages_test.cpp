@@ -18,8 +18,8 @@ constexpr clock::time_point start{1h};
 struct quiet_client final : lane_client {
   bool sends = true;
 
-  bool may_send() const override { return sends; }
-  result<message> letter_of(slot) override { return message{}; }
+  bool is_sure_of_lead() const override { return sends; }
+  result<message> message_of(slot) override { return message{}; }
   destination target_of(slot) const override { return {}; }
   void on_sent(slot) override {}
   void on_outcome(slot, const outcome&) override {}

@@ -243,7 +243,7 @@ TEST_CASE("what a blocked lane has not sent yet comes back when it is paused") {
   it.bring({row(1), row(2, 2)});
   tell(it, {all_t});
   it.connections[0].full = false;
-  it.pool.on_lane_progress();
+  it.pool.pump_and_tell();
   CHECK(it.sent().empty());
   it.ask();
   CHECK(it.recorded() == "1 backs off 2 backs off ");

@@ -41,8 +41,8 @@ struct named_request {
   bool pauses = false;
   std::optional<std::int64_t> dead_after;
   std::optional<flow::aggregate> held_after;
-  std::optional<flow::waits_request> waits;
-  std::vector<flow::waiting_request::look_up> waiting;
+  std::optional<flow::failing_destinations_request> waits;
+  std::vector<flow::waiting_events_request::look_up> waiting;
   std::optional<flow::resume_request> resume;
 
  private:
@@ -61,8 +61,8 @@ struct named_request {
   void take(const flow::pauses_request&) { pauses = true; }
   void take(const flow::dead_request& one) { dead_after = one.after; }
   void take(const flow::held_request& one) { held_after = one.after; }
-  void take(const flow::waits_request& one) { waits = one; }
-  void take(const flow::waiting_request& one) { waiting = one.of; }
+  void take(const flow::failing_destinations_request& one) { waits = one; }
+  void take(const flow::waiting_events_request& one) { waiting = one.of; }
   void take(const flow::resume_request& one) { resume = one; }
 };
 
@@ -119,8 +119,10 @@ struct named_answers {
   flow::pauses_request::answer& part_of(const flow::pauses_request&) { return pauses; }
   flow::dead_request::answer& part_of(const flow::dead_request&) { return dead; }
   flow::held_request::answer& part_of(const flow::held_request&) { return held; }
-  flow::waits_request::answer& part_of(const flow::waits_request&) { return waits; }
-  flow::waiting_request::answer& part_of(const flow::waiting_request&) { return waiting; }
+  flow::failing_destinations_request::answer& part_of(const flow::failing_destinations_request&) {
+    return waits;
+  }
+  flow::waiting_events_request::answer& part_of(const flow::waiting_events_request&) { return waiting; }
   flow::resume_request::answer& part_of(const flow::resume_request&) { return resumed; }
 };
 

@@ -178,7 +178,7 @@ class simulated_leader {
   }
 
   void on_notice(const flow::any_notice& what) {
-    if (std::holds_alternative<flow::notice::progress>(what)) turn();
+    if (std::holds_alternative<flow::notice::wake_driver>(what)) turn();
     if (std::holds_alternative<flow::notice::leads>(what)) {
       leads_ = true;
       tell_.on_led(*flow_.leads(), from_);

@@ -217,8 +217,8 @@ class simulated_postgres {
   flow::tried<std::vector<flow::stored_event>> left(std::size_t shard, const std::vector<std::int64_t>& seqs,
                                                     bool keys_only);
   flow::tried<flow::release_answer> release(const std::vector<flow::aggregate>& of, int most, bool keys_only);
-  flow::tried<flow::waits_answer> waits(std::size_t shard, const flow::waits_request& what);
-  flow::tried<flow::waiting_answer> waiting(std::size_t shard, const flow::waiting_request& what,
+  flow::tried<flow::waits_answer> waits(std::size_t shard, const flow::failing_destinations_request& what);
+  flow::tried<flow::waiting_answer> waiting(std::size_t shard, const flow::waiting_events_request& what,
                                             bool keys_only);
   flow::tried<flow::held_answer> held(std::size_t shard, flow::aggregate after);
   flow::tried<flow::dead_answer> dead(std::size_t shard, std::int64_t after) const;

@@ -172,7 +172,7 @@ flow::tried<flow::laggards_answer> simulated_postgres::laggards(std::size_t shar
 
 // All in one page.
 flow::tried<flow::waits_answer> simulated_postgres::waits(std::size_t shard,
-                                                          const flow::waits_request& what) {
+                                                          const flow::failing_destinations_request& what) {
   flow::tried<flow::waits_answer> out;
   if (in_recovery()) out.result = read_result::deferred;
   if (in_recovery() || cannot_read(out)) return out;
@@ -202,7 +202,7 @@ flow::tried<flow::waits_answer> simulated_postgres::waits(std::size_t shard,
 }
 
 flow::tried<flow::waiting_answer> simulated_postgres::waiting(std::size_t shard,
-                                                              const flow::waiting_request& what,
+                                                              const flow::waiting_events_request& what,
                                                               bool keys_only) {
   flow::tried<flow::waiting_answer> out;
   if (cannot_read(out)) return out;

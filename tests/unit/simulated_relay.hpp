@@ -40,7 +40,7 @@ class simulated_relay {
     every(milliseconds(100), [this] { pool_.check_deadlines(); });
     if (how.max_rate > 0)
       every(milliseconds(10), [this] {
-        if (pool_.next_pump() && *pool_.next_pump() <= world_.now()) pool_.on_lane_progress();
+        if (pool_.next_pump() && *pool_.next_pump() <= world_.now()) pool_.pump_and_tell();
       });
   }
 

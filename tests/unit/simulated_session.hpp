@@ -251,10 +251,12 @@ class simulated_session {
       out = table_.held(shard_, what.after);
     return out;
   }
-  flow::waits_request::answer carry_out(const flow::waits_request& what, const flow::store_request&) {
-    return with_.waits_found ? table_.waits(shard_, what) : flow::waits_request::answer();
+  flow::failing_destinations_request::answer carry_out(const flow::failing_destinations_request& what,
+                                                       const flow::store_request&) {
+    return with_.waits_found ? table_.waits(shard_, what) : flow::failing_destinations_request::answer();
   }
-  flow::waiting_request::answer carry_out(const flow::waiting_request& what, const flow::store_request& all) {
+  flow::waiting_events_request::answer carry_out(const flow::waiting_events_request& what,
+                                                 const flow::store_request& all) {
     return table_.waiting(shard_, what, all.keys_only);
   }
   flow::resume_request::answer carry_out(const flow::resume_request& what, const flow::store_request& all) {

@@ -45,7 +45,7 @@ bool lane::send_next() {
       one->whose->on_stale(one->which, now);
       continue;
     }
-    const auto taken = one->whose->letter_of(one->which).and_then([this](const message& what) {
+    const auto taken = one->whose->message_of(one->which).and_then([this](const message& what) {
       return broker_.publish(sent_.next(), what);
     });
     if (taken && *taken == accepted::full) {
@@ -118,7 +118,7 @@ void lane::on_outcomes(std::span<const outcome> outcomes) {
   }
   sent_.drop_closed();
   renew_if_refused();
-  owner_.on_lane_progress();
+  owner_.pump_and_tell();
 }
 
 void lane::note_refusal(const queued_message& what, verdict said) {
@@ -202,7 +202,7 @@ void lane::check() {
   if (!due || owner_.now() < *due) return;
   if (state_ == state::renewing) {
     state_ = state::open;
-    return owner_.on_lane_progress();
+    return owner_.pump_and_tell();
   }
   const auto is_late = [this](const sent_messages::sent& one) {
     return (one.overtaken || one.what.alone) && late_at(one) <= owner_.now();
@@ -218,7 +218,7 @@ void lane::check() {
     const auto late = sent_.pop_oldest();
     if (late.open && late.what.whose != nullptr) late.what.whose->on_overdue(late.what.which);
   }
-  owner_.on_lane_progress();
+  owner_.pump_and_tell();
 }
 
 }  // namespace outboxd::flow

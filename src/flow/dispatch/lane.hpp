@@ -29,7 +29,7 @@ class lane final : public broker_listener {
     virtual void on_lane_up() = 0;
     // The lane is down, blocked or unblocked, or its channel was closed; its messages were returned.
     virtual void on_lane_changed() = 0;
-    virtual void on_lane_progress() = 0;  // outcomes have arrived
+    virtual void pump_and_tell() = 0;  // outcomes have arrived
     virtual void on_acknowledged(clock::duration after_sent) = 0;
 
    protected:
@@ -70,7 +70,7 @@ class lane final : public broker_listener {
   void on_channel_closed(std::span<const token> unknown, const refusal& why) override;
   void on_writable() override {
     told_full_ = false;
-    owner_.on_lane_progress();
+    owner_.pump_and_tell();
   }
   void on_blocked(bool blocked) override;
   void on_broker_down(const interruption& why) override;

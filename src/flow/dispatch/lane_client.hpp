@@ -14,14 +14,14 @@ namespace outboxd::flow {
 class lane_client {
  public:
   // Whether the owner may send at present; if not, nothing is sent until lanes::pump() is called.
-  virtual bool may_send() const { return true; }
+  virtual bool is_sure_of_lead() const { return true; }
   // Whether the event was read recently enough to be sent, and would overtake no other. If not, the lane
   // drops the event and calls on_stale.
   virtual bool is_fresh(slot, clock::time_point) const { return true; }
   virtual void on_stale(slot, clock::time_point) {}
   // The message to send now, which the caller uses at once. An error is the event's own fault: it cannot be
   // encoded as a message.
-  virtual result<message> letter_of(slot which) = 0;
+  virtual result<message> message_of(slot which) = 0;
   // The destination of that message. Valid until the lane_client changes.
   virtual destination target_of(slot which) const = 0;
   virtual void on_sent(slot which) = 0;

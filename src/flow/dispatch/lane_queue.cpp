@@ -10,8 +10,8 @@ constexpr int most_in_a_row = 7;
 
 template <class Queue>
 std::optional<queued_message> first_that_may(const Queue& of) {
-  const auto found =
-      std::find_if(of.begin(), of.end(), [](const queued_message& one) { return one.whose->may_send(); });
+  const auto found = std::find_if(of.begin(), of.end(),
+                                  [](const queued_message& one) { return one.whose->is_sure_of_lead(); });
   return found == of.end() ? std::nullopt : std::optional(*found);
 }
 

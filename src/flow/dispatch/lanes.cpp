@@ -46,7 +46,7 @@ std::optional<int> lanes::offer(const queued_message& what, aggregate of, int st
 
 void lanes::pump() {
   if (limit_.is_set())
-    pump_in_turns();
+    pump_within_rate();
   else
     for (lane* one : all_) one->pump();
   if (deadline_changed_) deadline_changed_();
@@ -59,7 +59,7 @@ void lanes::limit_to(rate_limit limit) {
 }
 
 // Sends one message per lane in turn, so that the first lane does not use up the rate limit.
-void lanes::pump_in_turns() {
+void lanes::pump_within_rate() {
   next_pump_.reset();
   for (std::size_t idle = 0; idle < all_.size();) {
     if (!limit_.allows(now_())) {
@@ -117,10 +117,10 @@ void lanes::on_lane_up() {
 
 void lanes::on_lane_changed() {
   tell_clients([](lane_client& one) { one.on_lanes_changed(); });
-  on_lane_progress();
+  pump_and_tell();
 }
 
-void lanes::on_lane_progress() {
+void lanes::pump_and_tell() {
   pump();
   tell_clients([](lane_client& one) { one.on_progress(); });
 }

@@ -65,7 +65,7 @@ class lanes final : public lane::owner {
   clock::time_point now() const override { return now_(); }
   void on_lane_up() override;
   void on_lane_changed() override;
-  void on_lane_progress() override;
+  void pump_and_tell() override;
   void on_acknowledged(clock::duration after_sent) override { publish_times_.add(after_sent); }
 
   // The time from each publish to its confirm.
@@ -77,7 +77,7 @@ class lanes final : public lane::owner {
     for (lane_client* one : clients_)
       if (one != nullptr) what(*one);
   }
-  void pump_in_turns();
+  void pump_within_rate();
 
   std::function<clock::time_point()> now_;
   std::function<void()> deadline_changed_;

@@ -95,7 +95,7 @@ script leader::serve() {
     }
 
     // Leads.
-    while (lead_.has_lead() && !comes_to_rest()) {
+    while (lead_.has_lead() && !follow_leadership()) {
       if (std::exchange(wants_writes_, false)) co_yield task::allow_writes{};
       if (now_ >= next_sweep_) {
         begin_sweep();
@@ -109,7 +109,7 @@ script leader::serve() {
         co_yield task::look_for_lock_holders{};
         continue;
       }
-      const auto what = lead_on();
+      const auto what = next_while_leading();
       if (what) co_yield *what;
     }
     if (lead_.leaving()) co_return;
@@ -177,7 +177,7 @@ void leader::on_loaded(loaded_shard what, clock::time_point now) {
 }
 
 // Whether to end the lead: the leader has drained, or gives up while events are in flight.
-bool leader::comes_to_rest() {
+bool leader::follow_leadership() {
   if (stream_.drained()) return true;
   lead_.on_broker(lanes_.any_up(), now_);
   switch (lead_.step(share_.has_too_many(*this, now_), stream_.meets_lock(), now_)) {
@@ -186,7 +186,7 @@ bool leader::comes_to_rest() {
     case leadership::action::drain:
       drain(now_);
       return stream_.drained();  // if nothing is in flight, draining ends at once
-    case leadership::action::lead_on:
+    case leadership::action::go_on:
       has_read_all_ = false;
       stream_.go_on();
       tell_doorbell(now_);
@@ -199,7 +199,7 @@ bool leader::comes_to_rest() {
   return false;
 }
 
-std::optional<leader_task> leader::lead_on() {
+std::optional<leader_task> leader::next_while_leading() {
   if (hearing_.follows(word::due, now_)) stream_.ring_due();
   if (hearing_.follows(word::pause, now_)) stream_.ring_pauses();
   if (auto out = heed_flood()) return out;

@@ -93,8 +93,8 @@ class leader {
   void begin_sweep();
   void end_lead();
   leader_task ask_queue_usage();
-  bool comes_to_rest();
-  std::optional<leader_task> lead_on();
+  bool follow_leadership();
+  std::optional<leader_task> next_while_leading();
   void drain(clock::time_point now);
   bool is_loaded() const { return stream_.now_in() != stream::phase::idle; }
   bool draining() const { return stream_.now_in() == stream::phase::draining; }

@@ -133,7 +133,7 @@ leadership::action leadership::step(bool too_many, bool meets_lock, clock::time_
       state_ = state::leading;
       ++failed_drains_;
       next_drain_ = now + between_drains;
-      return action::lead_on;
+      return action::go_on;
     case state::leaving:
       return lock_lasts ? action::give_up : action::drain;
     case state::stopping:

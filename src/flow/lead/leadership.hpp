@@ -25,7 +25,7 @@ class leadership {
   enum class action : std::uint8_t {
     none,
     drain,  // stop reading and sending; may be returned repeatedly
-    lead_on,
+    go_on,
     // Give up the lead now, without draining. Locked events are sent again by the next leader; all other
     // events are not affected.
     give_up,

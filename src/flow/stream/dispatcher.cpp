@@ -37,8 +37,8 @@ void dispatcher::offer_next(aggregate of) {
       // earlier ones are settled.
       const bool is_head = which == chain->first;
       if (one.goes_as_first && !is_head) return;
-      if (letter == nullptr && state_.is_paused(which)) return is_head ? hold_back(which) : void();
-      if (const auto block = find_block(which)) return is_head ? wait_unsent(which, *block) : void();
+      if (letter == nullptr && state_.is_paused(which)) return is_head ? wait_for_pause_end(which) : void();
+      if (const auto block = find_block(which)) return is_head ? wait_for_blocked(which, *block) : void();
       const bool is_first = chain->offered == 0;
       const bool returns = is_first ? one.it.from != exception::none : chain->returns;
       const auto lane =
@@ -68,12 +68,13 @@ std::optional<destinations::block> dispatcher::find_block(slot which) {
   if (one.is<stage::letter>()) return std::nullopt;
   const destination to = state_.destination_of(which);
   auto& known = lanes_.destinations();
-  if (one.it.rests && one.it.waits_for != id_of(to) && one.it.waits_for != exchange_id_of(to)) {
+  if (one.it.read_for_destination && one.it.waits_for != id_of(to) &&
+      one.it.waits_for != exchange_id_of(to)) {
     known.on_moved(*one.it.waits_for, state_.now());
-    one.it.rests = false;
+    one.it.read_for_destination = false;
   }
   const auto block = known.find_block(to);
-  if (!one.it.rests) return block;
+  if (!one.it.read_for_destination) return block;
   const destination_id of = *one.it.waits_for;
   if (!known.may_go(of, one.it.what.seq)) return known.block_of(of);
   return block && block->of != of ? block : std::nullopt;
@@ -90,7 +91,8 @@ bool dispatcher::travels_alone(slot which) const {
 bool dispatcher::is_fresh(slot which, clock::time_point now) const {
   const auto& one = events_.at(which);
   if (one.is<stage::letter>()) return true;
-  if (one.it.rests && !lanes_.destinations().may_go(*one.it.waits_for, one.it.what.seq)) return false;
+  if (one.it.read_for_destination && !lanes_.destinations().may_go(*one.it.waits_for, one.it.what.seq))
+    return false;
   return is_young(one, now) && !overtakes(one);
 }
 
@@ -114,7 +116,7 @@ void dispatcher::on_stale(slot which, clock::time_point now) {
   looks_.add(which, now);
 }
 
-result<message> dispatcher::letter_of(slot which) {
+result<message> dispatcher::message_of(slot which) {
   const auto& one = events_.at(which);
   auto formed = to_message(one.it.what, payload_, limits_.route, one.route.get());
   const auto* const letter = std::get_if<stage::letter>(&one.now);
@@ -197,7 +199,7 @@ void dispatcher::on_gone(slot which, bool put_off) {
   events_.erase(which);
   if (put_off) {
     barriers_.held.begin(of, hold::head_waits);
-    park_rest(of);
+    park_others(of);
   } else if (events_.length_of(of) == 0) {
     barriers_.held.on_head_settled(of);
   }
@@ -211,7 +213,7 @@ destinations::sent_event dispatcher::seen_by_destinations(slot which) const {
 
 void dispatcher::drop_probe(slot which) {
   const stored_event& one = events_.at(which).it;
-  if (one.rests) lanes_.destinations().on_unsent(*one.waits_for, one.what.seq, state_.now());
+  if (one.read_for_destination) lanes_.destinations().on_unsent(*one.waits_for, one.what.seq, state_.now());
 }
 
 }  // namespace outboxd::flow

@@ -66,10 +66,10 @@ class dispatcher final : public lane_client {
   // blocks its aggregate.
   void on_gone(slot which, bool put_off);
 
-  bool may_send() const override { return state_.now() < sure_until_; }
+  bool is_sure_of_lead() const override { return state_.now() < sure_until_; }
   bool is_fresh(slot which, clock::time_point now) const override;
   void on_stale(slot which, clock::time_point now) override;
-  result<message> letter_of(slot which) override;
+  result<message> message_of(slot which) override;
   destination target_of(slot which) const override { return state_.target_of(which); }
   void on_sent(slot which) override { state_.trace(step::sent, which); }
   void on_outcome(slot which, const outcome& what) override;
@@ -94,19 +94,19 @@ class dispatcher final : public lane_client {
   void try_as_first(slot which);
   void count_attempt(slot which, failure why, std::string reason);
   bool is_given_up(const stored_event& one) const;
-  void wait_unsent(slot which, const destinations::block& by);
+  void wait_for_blocked(slot which, const destinations::block& by);
   void wait_for_destination(slot which, destination_id for_what, failure why, std::string reason, bool sent);
   void end_letter(slot which, std::string_view trouble);
   void dead_letter(slot which, failure_record how);
 
-  void rest(slot which);
-  void back_off(slot which, failure_record how, bool sent = true);
-  void hold_back(slot which);
-  void wait(slot which, failure_record how);
+  void leave_unrecorded(slot which);
+  void report_and_wait(slot which, failure_record how, bool sent = true);
+  void wait_for_pause_end(slot which);
+  void record_and_hold(slot which, failure_record how);
   void leave_memory(slot which, failure_record how);
   bool has_gap(const unsettled::chain& of) const;
   // Parks the unsent events behind the one that failed.
-  void park_rest(aggregate of);
+  void park_others(aggregate of);
   void park_behind(slot which);
 
   stream_state& state_;

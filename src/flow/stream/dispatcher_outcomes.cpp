@@ -81,7 +81,8 @@ void dispatcher::on_interrupted(slot which, const interruption& why, bool alone,
   auto& one = events_.at(which);
   // It may be only the queue that hangs, not the node. Without this limit, the event would be sent again and
   // again while nothing else is read.
-  if (why.how == ending::unconfirmed && (std::exchange(one.so_far.unconfirmed, true) || one.it.rests))
+  if (why.how == ending::unconfirmed &&
+      (std::exchange(one.so_far.unconfirmed, true) || one.it.read_for_destination))
     return give_up_waiting(which, "no confirm in time, on two connections");
   const bool channel = why.how == ending::channel_closed;
   const auto seen = up_since < one.so_far.latest ? incident::perhaps_known : incident::another;
@@ -111,7 +112,7 @@ void dispatcher::fail(slot which, failure why, std::string reason) {
   const remedy what = judge(why);
   if (what == remedy::dead_letter) return die(which, why, std::move(reason));
   if (events_.find_chain(events_.aggregate_of(which))->first != which) return try_as_first(which);
-  if (what == remedy::retry) return count_attempt(which, why, std::move(reason));
+  if (what == remedy::retry_with_backoff) return count_attempt(which, why, std::move(reason));
   const auto of = lanes_.destinations().on_failed(
       state_.destination_of(which), why, seen_by_destinations(which), state_.client, reason, state_.now());
   wait_for_destination(which, of, why, std::move(reason), true);
@@ -131,11 +132,11 @@ void dispatcher::count_attempt(slot which, failure why, std::string reason) {
                          ? std::nullopt
                          : limits_.retry.delay_after(static_cast<int>(failures), chance_);
   if (!delay) return die(which, why, fmt::format("given up after {} failed attempts: {}", failures, reason));
-  back_off(which, {.key = one.key(),
-                   .counts_attempt = true,
-                   .delay = *delay,
-                   .code = std::string(name_of(why)),
-                   .reason = std::move(reason)});
+  report_and_wait(which, {.key = one.key(),
+                          .counts_attempt = true,
+                          .delay = *delay,
+                          .code = std::string(name_of(why)),
+                          .reason = std::move(reason)});
 }
 
 // Uses the time on PostgreSQL's clock, which the stream estimates.
@@ -146,7 +147,7 @@ bool dispatcher::is_given_up(const stored_event& one) const {
   return now && *one.first_failed_at <= *now - (*limits_.give_up_after - precision);
 }
 
-void dispatcher::wait_unsent(slot which, const destinations::block& by) {
+void dispatcher::wait_for_blocked(slot which, const destinations::block& by) {
   wait_for_destination(
       which, by.of, by.why,
       fmt::format("not sent, because its {} did not accept another event: {}",
@@ -171,12 +172,12 @@ void dispatcher::wait_for_destination(slot which, destination_id for_what, failu
                      .code = std::string(name_of(why)),
                      .reason = std::move(reason),
                      .scope = scope_of(why)};
-  if (!one.rests || one.waits_for != for_what) {
+  if (!one.read_for_destination || one.waits_for != for_what) {
     if (!sent) lanes_.destinations().on_waits(for_what, state_.client);
-    return back_off(which, std::move(how), sent);
+    return report_and_wait(which, std::move(how), sent);
   }
   if (sent) state_.tell(notice::failed{one.what, to, how});
-  rest(which);
+  leave_unrecorded(which);
 }
 
 // If a dead-letter exchange is set, the dead letter is sent first. The event stays in its chain until it is
@@ -185,12 +186,12 @@ void dispatcher::wait_for_destination(slot which, destination_id for_what, failu
 void dispatcher::die(slot which, failure why, std::string reason) {
   const bool has_letter = !limits_.dead_letter_exchange.empty() && why != failure::unreadable;
   if (has_letter && !state_.runs())
-    return back_off(which, {.key = events_.at(which).it.what.key(),
-                            .code = std::string(name_of(why)),
-                            .reason = std::move(reason)});
+    return report_and_wait(which, {.key = events_.at(which).it.what.key(),
+                                   .code = std::string(name_of(why)),
+                                   .reason = std::move(reason)});
   failure_record how{.key = events_.at(which).it.what.key(),
                      .to = exception::dead,
-                     .counts_attempt = judge(why) != remedy::wait,
+                     .counts_attempt = judge(why) != remedy::wait_for_destination,
                      .code = std::string(name_of(why)),
                      .reason = std::move(reason)};
   if (!has_letter) return dead_letter(which, std::move(how));
@@ -218,7 +219,7 @@ void dispatcher::on_recorded_dead(slot which) {
   if (limits_.after_dead == after_dead::hold) {
     barriers_.dead.add(of);
     barriers_.held.begin(of, hold::draining);
-    park_rest(of);
+    park_others(of);
   }
   if (events_.length_of(of) == 0) barriers_.held.on_head_settled(of);
   events_.erase(which);

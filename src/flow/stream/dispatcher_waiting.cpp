@@ -5,36 +5,36 @@
 
 namespace outboxd::flow {
 
-void dispatcher::rest(slot which) {
+void dispatcher::leave_unrecorded(slot which) {
   const aggregate of = events_.aggregate_of(which);
   lanes_.destinations().on_found(*events_.at(which).it.waits_for, state_.client, state_.now());
   on_unsent(which);
   events_.leave_chain(which);
   events_.erase(which);
   barriers_.held.begin(of, hold::head_waits);
-  park_rest(of);
+  park_others(of);
   offer_next(of);
 }
 
-void dispatcher::back_off(slot which, failure_record how, bool sent) {
+void dispatcher::report_and_wait(slot which, failure_record how, bool sent) {
   state_.tell(notice::failed{events_.at(which).it.what, state_.destination_of(which), how, sent});
-  wait(which, std::move(how));
+  record_and_hold(which, std::move(how));
 }
 
 // A pause is not a failure, and no attempt is counted.
-void dispatcher::hold_back(slot which) {
-  wait(which, {.key = events_.at(which).it.what.key(),
-               .delay = std::nullopt,
-               .code = std::string(paused_code),
-               .reason = "its event type, its aggregate type or its destination is paused"});
+void dispatcher::wait_for_pause_end(slot which) {
+  record_and_hold(which, {.key = events_.at(which).it.what.key(),
+                          .delay = std::nullopt,
+                          .code = std::string(paused_code),
+                          .reason = "its event type, its aggregate type or its destination is paused"});
 }
 
-void dispatcher::wait(slot which, failure_record how) {
+void dispatcher::record_and_hold(slot which, failure_record how) {
   const aggregate of = events_.aggregate_of(which);
   leave_memory(which, std::move(how));
   barriers_.held.begin(of, hold::head_waits);
   barriers_.held.on_to_record(of);
-  park_rest(of);
+  park_others(of);
   offer_next(of);  // a successor that became a dead letter was not parked, and is sent now
 }
 
@@ -71,7 +71,7 @@ bool dispatcher::has_gap(const unsettled::chain& of) const {
   return false;
 }
 
-void dispatcher::park_rest(aggregate of) {
+void dispatcher::park_others(aggregate of) {
   const auto* const chain = events_.find_chain(of);
   if (chain != nullptr && chain->offered > 0 && has_gap(*chain))
     lanes_.withdraw(*this, chain->lane, [&](slot which) { return events_.aggregate_of(which) == of; });

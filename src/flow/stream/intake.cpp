@@ -147,7 +147,7 @@ int intake::room_for_returning() const {
 
 // Pauses after a round trip with returning events, so that they use at most 1/8 of the time while new events
 // arrive and are all read. Without the pause, a busy machine would delay all events.
-void intake::rest_returning() {
+void intake::pause_returning() {
   const auto now = state_.now();
   if (new_ones_come() && !pace_.behind) pace_.returning_rest_until = now + 7 * (now - state_.asked_at);
 }

@@ -65,15 +65,15 @@ class intake {
   void take(const release_request& asked, tried<release_answer>& got);
   void take(const dead_request&, tried<dead_answer>& got);
   void take(const held_request& asked, tried<held_answer>& got);
-  void take(const waits_request&, tried<waits_answer>& got);
-  void take(const waiting_request& asked, tried<waiting_answer>& got);
+  void take(const failing_destinations_request&, tried<waits_answer>& got);
+  void take(const waiting_events_request& asked, tried<waiting_answer>& got);
   void take(const resume_request&, tried<resumed_answer>& got);
   // Returns true if the paused parts of the outbox have changed.
   bool take(const pauses_request&, tried<pauses_answer>& got);
   // The event now waits in the table, as `how` says.
   void on_recorded(slot which, const failure_record& how);
   // The last round trip had returning events.
-  void rest_returning();
+  void pause_returning();
 
   const position& at() const { return reader_.at(); }
   // The lowest seq that was skipped and has yet to be read.
@@ -117,7 +117,7 @@ class intake {
   void admit_due(stored_event one);
   // due_in: the event is scheduled, and its row does not say so yet.
   void take_place(slot which, std::optional<std::chrono::milliseconds> due_in, bool parked);
-  void on_texts(slot which);
+  void stamp_and_route(slot which);
   void on_still_withheld(slot which, std::int64_t size);
   void die_unread(slot which, std::string reason);
   bool is_still_paused(const stored_event& one) const;

@@ -52,7 +52,7 @@ void intake::take(const left_request&, tried<std::vector<stored_event>>& got) {
     if (one.from == exception::none) admit(std::move(one));
 }
 
-void intake::on_texts(slot which) {
+void intake::stamp_and_route(slot which) {
   auto& one = events_.at(which);
   one.seen_at = state_.asked_at;
   if (one.it.withheld) return;
@@ -75,7 +75,7 @@ bool intake::admit(stored_event one) {
   const auto added = events_.add(std::move(one));
   if (!added) return false;
   laggards_.on_overtaking();
-  on_texts(*added);
+  stamp_and_route(*added);
   take_place(*added, due_in, parked);
   return true;
 }
@@ -99,7 +99,7 @@ void intake::admit_due(stored_event one) {
     barriers_.held.begin(of, hold::head_waits);  // an operator has requeued it
   const auto added = events_.add(std::move(one));
   if (!added) return;
-  on_texts(*added);
+  stamp_and_route(*added);
   if (parked)
     dispatcher_.park(*added);
   else
@@ -124,7 +124,7 @@ void intake::take(const release_request& asked, tried<release_answer>& got) {
     }
     const auto added = events_.add(std::move(one));
     if (!added) continue;
-    on_texts(*added);
+    stamp_and_route(*added);
     if (taken.empty() || taken.back() != of) taken.push_back(of);
   }
   for (const aggregate of : asked.of) {
@@ -136,21 +136,21 @@ void intake::take(const release_request& asked, tried<release_answer>& got) {
   for (const aggregate of : taken) dispatcher_.offer_next(of);
 }
 
-void intake::take(const waits_request&, tried<waits_answer>& got) {
+void intake::take(const failing_destinations_request&, tried<waits_answer>& got) {
   if (!scanner_.on_waits(got, state_.now())) return;
   for (const destination_id one : got.answer.found)
     lanes_.destinations().on_found(one, state_.client, state_.now());
 }
 
 // The broker closes the channel if a message names a missing exchange, so such a message travels alone.
-void intake::take(const waiting_request& asked, tried<waiting_answer>& got) {
+void intake::take(const waiting_events_request& asked, tried<waiting_answer>& got) {
   if (got.wants_keys_only()) read_by_keys();
   waiting_.on_answer(asked, got, state_.now());
   if (got.result != read_result::done) return;
   for (stored_event& one : got.answer.rows) {
-    const auto found = std::ranges::find(asked.of, one.waits_for, &waiting_request::look_up::of);
+    const auto found = std::ranges::find(asked.of, one.waits_for, &waiting_events_request::look_up::of);
     if (found == asked.of.end()) continue;
-    one.rests = true;
+    one.read_for_destination = true;
     one.suspect = one.suspect || (!found->all && is_exchange(found->of));
     admit_due(std::move(one));
   }

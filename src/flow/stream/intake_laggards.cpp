@@ -70,7 +70,7 @@ void intake::take(const laggards_request&, tried<laggards_answer>& got) {
     const auto added = events_.add(std::move(one));
     if (!added) continue;
     ++pace_.found_of_laggards;
-    on_texts(*added);
+    stamp_and_route(*added);
     take_place(*added, due_in, parked);
   }
   for (auto [which, to] : got.answer.looked_to) {

@@ -68,7 +68,7 @@ void intake::take(const fetch_request& asked, tried<std::vector<stored_event>>& 
       continue;
     }
     if (!events_.complete(which, std::move(one))) continue;
-    on_texts(which);
+    stamp_and_route(which);
     std::erase(done, which);
     dispatcher_.on_fetched(which);
   }

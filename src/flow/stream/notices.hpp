@@ -28,7 +28,7 @@ enum class keeps_from : std::uint8_t {
 namespace notice {
 
 // The next request of a stream may be due earlier than it has reported.
-struct progress {};
+struct wake_driver {};
 // Events marked published by one route; empty: without a route.
 struct published {
   std::size_t events = 0;
@@ -102,7 +102,7 @@ struct loudest {
 }  // namespace notice
 
 using any_notice =
-    std::variant<notice::progress, notice::published, notice::delivered, notice::failed, notice::stuck,
+    std::variant<notice::wake_driver, notice::published, notice::delivered, notice::failed, notice::stuck,
                  notice::changed_after_send, notice::paused, notice::leads, notice::gave_up,
                  notice::stands_by, notice::makes_way, notice::swept, notice::rung, notice::deferred,
                  notice::deferral_over, notice::deaf, notice::hears_again, notice::queue, notice::in_doubt,

@@ -83,7 +83,8 @@ void scanner::add_to(store_request& to, int room, clock::time_point now) {
     to.add(check_request{*std::exchange(check_from_, std::nullopt)});
   if (now < not_before_) return;
   add_barriers(to, now);
-  if (now >= waits_.next) to.add(waits_request{waits_.after, waits_.give_up_after, waits_.only_reads});
+  if (now >= waits_.next)
+    to.add(failing_destinations_request{waits_.after, waits_.give_up_after, waits_.only_reads});
   if (room <= 0) return;
   if (const auto after = resume_.take(position::before_all))
     to.add(resume_request{.after = *after, .events = room, .paused = barriers_.paused.in_force()});

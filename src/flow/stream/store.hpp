@@ -270,7 +270,7 @@ struct waits_answer {
 
 // Reads one page of the events that wait for destinations, and returns these destinations. If an event was
 // recorded with another value of retry.give_up_after, its deadline is adjusted, unless `only_reads`.
-struct waits_request {
+struct failing_destinations_request {
   using answer = tried<waits_answer>;
   waits_cursor after;
   std::optional<std::chrono::milliseconds> give_up_after;
@@ -282,7 +282,7 @@ struct waiting_answer {
   std::vector<stored_event> rows;
 };
 
-struct waiting_request {
+struct waiting_events_request {
   using answer = tried<waiting_answer>;
   struct look_up {
     destination_id of{};
@@ -310,10 +310,11 @@ struct resume_request {
 // The order of these types is the order of execution. Writes, which may fail because of a lock, come before
 // all questions that return rows: if the relay hangs and does not read these rows, PostgreSQL could not end
 // the session while it tries to send an error after them (postgres.c holds off interrupts at that time).
-using store_question = std::variant<record_request, mark_request, save_request, waits_request, look_request,
-                                    fetch_request, walk_request, read_request, check_request, due_request,
-                                    laggards_request, left_request, release_request, pauses_request,
-                                    dead_request, held_request, resume_request, waiting_request>;
+using store_question =
+    std::variant<record_request, mark_request, save_request, failing_destinations_request, look_request,
+                 fetch_request, walk_request, read_request, check_request, due_request, laggards_request,
+                 left_request, release_request, pauses_request, dead_request, held_request, resume_request,
+                 waiting_events_request>;
 
 // The questions of one round trip, at most one of each kind.
 struct store_request {
@@ -342,7 +343,7 @@ struct store_request {
     const auto* const fetch = find<fetch_request>();
     return (fetch != nullptr && !fetch->measured) ||
            (!keys_only && asks_one_of<read_request, due_request, laggards_request, resume_request,
-                                      left_request, release_request, waiting_request>());
+                                      left_request, release_request, waiting_events_request>());
   }
   // True if the answer shows whether reads and marks work; other questions may succeed while the table is
   // locked.

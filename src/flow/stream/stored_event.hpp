@@ -32,10 +32,10 @@ struct stored_event {
   // The destination for which it waits, and since when that destination has failed.
   std::optional<destination_id> waits_for = {};
   std::optional<timestamp> first_failed_at = {};
-  bool rests = false;          // read for that destination: if it fails again, the row does not change
-  bool earlier_waits = false;  // due, but an earlier event of its aggregate backs off or is parked
-  bool put_off = false;        // fetched, but was put off in the meantime
-  std::int64_t size = 0;       // bytes of its texts; an estimate while they are withheld
+  bool read_for_destination = false;  // read for that destination: if it fails again, the row does not change
+  bool earlier_waits = false;         // due, but an earlier event of its aggregate backs off or is parked
+  bool put_off = false;               // fetched, but was put off in the meantime
+  std::int64_t size = 0;              // bytes of its texts; an estimate while they are withheld
   std::shared_ptr<const void> storage;
 };
 

@@ -117,13 +117,13 @@ void stream::on_lanes_changed() {
 // While nothing is sent, events returned by the lanes are left for the next leader or a later read.
 void stream::on_progress() {
   if (!state_.runs()) forget_unsent();
-  state_.tell(notice::progress{});
+  state_.tell(notice::wake_driver{});
 }
 
 // True if nothing may be sent until a reply proves the lead; then a request is needed even if there is
 // nothing else to ask, as with full memory.
 bool stream::owes_proof() const {
-  return state_.phase != phase::loading && !may_send() && state_.events.size() > 0;
+  return state_.phase != phase::loading && !is_sure_of_lead() && state_.events.size() > 0;
 }
 
 clock::time_point stream::next_at() const {
@@ -189,7 +189,7 @@ stream::news stream::on_answer(store_answer answer) {
           take(question, std::get<answer_to_it>(answer.replies[i]), out);
         },
         asked->questions[i]);
-  if (asked->asks_one_of<due_request, release_request, waiting_request>()) intake_.rest_returning();
+  if (asked->asks_one_of<due_request, release_request, waiting_events_request>()) intake_.pause_returning();
   if (state_.phase == phase::loading && intake_.has_loaded()) state_.phase = phase::running;
   state_.pool.pump();
   return out;

@@ -105,7 +105,7 @@ class stream final : public dispatcher::owner {
   // True if a lock prevents the outcomes of some events from being written.
   bool meets_lock() const { return settlement_.meets_lock(); }
   std::optional<refused_writes> refuses() const { return settlement_.refuses(); }
-  bool may_send() const { return dispatcher_.may_send(); }
+  bool is_sure_of_lead() const { return dispatcher_.is_sure_of_lead(); }
 
   void on_lanes_changed() override;
   void on_progress() override;

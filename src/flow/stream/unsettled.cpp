@@ -123,7 +123,8 @@ bool unsettled::complete(slot which, stored_event with) {
       with.what.aggregate != it.what.aggregate)
     return false;
   with.from = it.from;
-  with.rests = it.rests && with.waits_for == it.waits_for;  // false: its destination has changed
+  with.read_for_destination =
+      it.read_for_destination && with.waits_for == it.waits_for;  // false: its destination has changed
   with.withheld = false;
   count_bytes(with, with.size);
   it = std::move(with);

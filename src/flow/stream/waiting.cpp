@@ -29,7 +29,7 @@ void waiting::add_to(store_request& to, int room, clock::time_point now) {
     known_.on_found(one.of, client_, now);
     return true;
   });
-  waiting_request out;
+  waiting_events_request out;
   const auto most = std::min(most_look_ups, static_cast<std::size_t>(room));
   for (const auto& one : known_.take_due(client_, most, now)) {
     if (one.all) {
@@ -47,7 +47,7 @@ void waiting::add_to(store_request& to, int room, clock::time_point now) {
   if (!out.of.empty()) to.add(std::move(out));
 }
 
-void waiting::on_answer(const waiting_request& asked, const tried<waiting_answer>& got,
+void waiting::on_answer(const waiting_events_request& asked, const tried<waiting_answer>& got,
                         clock::time_point now) {
   if (got.result != read_result::done) {
     not_before_ = now + read_again;

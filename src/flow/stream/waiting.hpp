@@ -20,7 +20,8 @@ class waiting {
 
   // room: the number of events for which there is memory.
   void add_to(store_request& to, int room, clock::time_point now);
-  void on_answer(const waiting_request& asked, const tried<waiting_answer>& got, clock::time_point now);
+  void on_answer(const waiting_events_request& asked, const tried<waiting_answer>& got,
+                 clock::time_point now);
   // The time at which there will be something to read.
   clock::time_point next(int room, clock::time_point now) const;
 
