@@ -26,7 +26,7 @@ namespace {
 constexpr auto drain_limit = 300s;
 constexpr auto between_events = 10ms;
 constexpr int aggregates = 20;
-constexpr auto end_mark = "end-mark";
+constexpr auto side_end_mark = "end-mark";
 
 void migrate(const std::filesystem::path& outboxd, const std::string& url) {
   process migration{{.program = outboxd,
@@ -108,13 +108,13 @@ class side_outboxes::one {
   }
 
   void read_queue(history& into) {
-    broker_.publish("", queue_, "", end_mark);
+    broker_.publish("", queue_, "", side_end_mark);
     consumer reader{queue_, 500, broker_url_};
     for (;;) {
       auto message = reader.next(drain_limit);
       if (!message) throw std::runtime_error{"the queue " + queue_ + " does not come to its end"};
       reader.ack(*message);
-      if (message->message_id() == end_mark) return;
+      if (message->message_id() == side_end_mark) return;
       into.record(std::move(*message));
     }
   }
