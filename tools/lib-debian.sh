@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2154 # repo_root is that of lib.sh
 # Minimal Debians for the scripts that need a clean one, or a server of another release. Sourced after lib.sh.
 #
-# They are kept in build/cache, or in OUTBOXD_CACHE_DIR. A Debian without the file `complete` is half-made,
+# They are kept in build/cache, or in OUTBOXD_CACHE_DIR. A Debian without the file `complete` is incomplete,
 # and is made again.
 
 cache_dir=${OUTBOXD_CACHE_DIR:-$repo_root/build/cache}

@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2034,SC2154 # the variables are shared by what tools/services sources
 # The private PostgreSQL: initialise, start, stop. Sourced by tools/services after lib-services.sh.
-# PostgreSQL refuses to run as root. So root runs the server as the user postgres, and other users run it as
+# PostgreSQL refuses to run as root, so root runs the server as the user postgres; other users run it as
 # themselves.
 
 as_postgres() {
@@ -12,7 +12,7 @@ as_postgres() {
   fi
 }
 
-# postgres_is VERSION: whether postgres_bin has this major version.
+# postgres_is VERSION: succeeds if postgres_bin has this major version.
 postgres_is() { [[ $("$postgres_bin/postgres" --version) =~ \ $1(\.|[[:alpha:]]|$) ]]; }
 
 # Sets postgres_bin: OUTBOXD_SERVICES_PGBIN, else the remembered directory, else the version of the data, else
@@ -74,12 +74,12 @@ postgres_place() {
   if is_root; then chown postgres: "$postgres_root"; fi
 }
 
-# A socket's path may have at most 107 bytes, and the checkout's path may be long. So the socket has a short
-# directory, which only this user can enter.
+# A socket's path may have at most 107 bytes, and the checkout's path may be long, so the socket is in a
+# directory with a short path, which only this user can enter.
 postgres_place_socket() {
   local base=/tmp
   if [ -n "$socket_dir" ]; then
-    # Reuse the last directory, so that addresses stay the same.
+    # Reuses the last directory, so that addresses stay the same.
     if mkdir -m 700 "$socket_dir" 2>/dev/null && is_root; then chown postgres: "$socket_dir"; fi
     if as_postgres test -O "$socket_dir"; then return; fi
   fi
@@ -108,8 +108,8 @@ postgres_initialise() {
   mv "$postgres_data.new" "$postgres_data"
 }
 
-# Durability keeps PostgreSQL's defaults, because benchmarks must measure commits that survive a crash of the
-# machine. If only PostgreSQL crashes, no fsync is needed, because the kernel has the data.
+# The durability settings are PostgreSQL's defaults, because benchmarks must measure commits that survive a
+# crash of the machine. Without fsync, data survives a crash of PostgreSQL alone, because the kernel has it.
 postgres_configure() {
   local fsync=${OUTBOXD_SERVICES_FSYNC:-on}
   case $fsync in

@@ -23,7 +23,7 @@ rabbitmq_locate() {
 }
 
 # Sets rabbitmq_root: the root in which the broker runs by chroot, or empty for the installed RabbitMQ. Data
-# stays with the root in which it was made.
+# is always used with the root in which it was created.
 rabbitmq_settle_root() {
   local wanted=${OUTBOXD_SERVICES_RABBITMQ_ROOT-$rabbitmq_root}
   if [ "$wanted" = "$rabbitmq_root" ]; then return; fi
@@ -91,8 +91,8 @@ END
   } >"$services_dir/bin/rabbitmqctl"
   cat >"$services_dir/bin/rabbitmq-eval" <<END
 #!/bin/sh
-# Erlang expressions for the private RabbitMQ, as "rabbitmqctl eval" takes them, but without the second of CPU
-# that rabbitmqctl starts with. Written by tools/services.
+# Evaluates Erlang expressions in the private RabbitMQ, like "rabbitmqctl eval", but without the second of CPU
+# time that rabbitmqctl needs to start. Written by tools/services.
 export HOME=$(printf '%q' "$rabbitmq_home") ERL_EPMD_PORT=$epmd_port
 answer=\$(printf '%s\n' "\$1" | erl_call -h "eval\$\$" -sname $node -e) || exit 1
 printf '%s\n' "\$answer"
@@ -101,8 +101,8 @@ END
   chmod 755 "$services_dir/bin/rabbitmqctl" "$services_dir/bin/rabbitmq-eval"
 }
 
-# Whether the broker answers the protocol header. Then it is open to clients, unlike a socket that only
-# listens.
+# Succeeds if the broker answers the protocol header, which proves that it accepts clients; a listening socket
+# alone does not.
 rabbitmq_answers() {
   (
     exec 3<>"/dev/tcp/127.0.0.1/$amqp_port" || exit 1
@@ -171,7 +171,7 @@ rabbitmq_failed() {
     "$1 Mend what its log says; if the data is damaged, start anew with: tools/services destroy"
 }
 
-# rabbitmq_stop [--kill]: --kill ends the broker as a power cut does.
+# rabbitmq_stop [--kill]: --kill ends the broker like a power cut.
 rabbitmq_stop() {
   local pid
   if ! pid=$(rabbitmq_process rabbitmq); then

@@ -58,8 +58,8 @@ state_save() {
 }
 random_hex() { od -An -N"$1" -tx1 /dev/urandom | tr -d ' \n'; }
 
-# port_listening PORT: whether a program accepts connections there. port_seen PORT: whether the port is in any
-# use.
+# port_listening PORT: succeeds if a program accepts connections on the port. port_seen PORT: succeeds if the
+# port is used in any way.
 port_listening() { port_rows "$1" 0A; }
 port_seen() { port_rows "$1" '..'; }
 port_rows() {
@@ -102,8 +102,8 @@ settle_port() {
   fi
 }
 
-# Every process of the private RabbitMQ has this mark in its environment, so that no other process is taken
-# for one.
+# Every process of the private RabbitMQ has this mark in its environment, so that it cannot be confused with
+# other processes.
 service_mark() { printf 'OUTBOXD_SERVICES_HOME=%s' "$services_dir"; }
 is_ours() { [ -r "/proc/$1/environ" ] && grep -zqxF -- "$(service_mark)" "/proc/$1/environ" 2>/dev/null; }
 our_processes() {

@@ -80,7 +80,7 @@ def copy_tree():
 
 def configure(log):
     linker = ["-DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=mold"] if shutil.which("mold") else []
-    # A mutant may leave something unused, which must not fail the build.
+    # A mutant may leave a name unused, which must not make the build fail.
     if run(["cmake", "--preset", "dev", "-DOUTBOXD_BENCH=OFF", "-DCMAKE_COMPILE_WARNING_AS_ERROR=OFF",
             *linker], log) != 0:
         die(f"CMake could not configure the copy, see {log}. If a package is missing, run tools/bootstrap.")

@@ -49,8 +49,8 @@ void invoice_desk::run(const std::stop_token& stop) {
   }
 }
 
-// The event and its effect in one transaction: neither without the other, whatever ends this program, and
-// when.
+// Records the event and its effect in one transaction, so that neither exists without the other, even if this
+// program is killed.
 void invoice_desk::receive(const test::delivery& message) {
   session_.exec("BEGIN");
   const bool first =

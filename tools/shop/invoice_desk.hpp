@@ -11,27 +11,26 @@
 
 namespace outboxd::shop {
 
-/// The table of invoices. Nothing in it forbids a second invoice for an order: that is the desk's business.
+/// Creates the table of invoices. It does not prevent a second invoice for an order; the desk must do that.
 void create_invoice_table(test::database& session);
 
-/// What the tables say of the orders after `last_order_before`.
+/// Counts from the tables for the orders after `last_order_before`.
 struct invoice_count {
-  std::int64_t paid = 0;      // orders
-  std::int64_t invoices = 0;  // for them
+  std::int64_t paid = 0;      // paid orders
+  std::int64_t invoices = 0;  // their invoices
   std::int64_t missing = 0;   // paid orders without an invoice
   std::int64_t twice = 0;     // orders with more than one
 };
 invoice_count count_invoices(test::database& session, std::int64_t last_order_before);
 
-/// Writes invoices on a thread of its own from construction until finish() or destruction. An error goes to
-/// the tally. Some deliveries it hands back to the broker after its commit, as if it had crashed before the
-/// acknowledgement.
+/// Writes invoices on its own thread from construction until finish() or destruction. Errors are reported to
+/// the tally. After the commit, it requeues some deliveries, as if it had crashed before the acknowledgement.
 class invoice_desk {
  public:
   invoice_desk(const options& settings, tally& result);
 
   void finish();
-  /// Deliveries whose invoice was written already. After finish().
+  /// The number of deliveries whose invoice already existed. Call it after finish().
   std::int64_t seen_before() const { return seen_before_; }
 
  private:
@@ -43,7 +42,7 @@ class invoice_desk {
   tally& tally_;
   std::int64_t received_ = 0;
   std::int64_t seen_before_ = 0;
-  std::jthread thread_;  // last: it uses the others
+  std::jthread thread_;  // last, because it uses the other members
 };
 
 }  // namespace outboxd::shop

@@ -1,4 +1,4 @@
-// main: outboxd_shop, the demo's load and its judge.
+// main: outboxd_shop, which generates the demo's load and checks the result.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

@@ -1,4 +1,4 @@
-// options: what the shop can be told on its command line and in its environment.
+// options: the shop's settings from the command line and the environment.
 #pragma once
 
 #include <chrono>
@@ -11,11 +11,11 @@ namespace outboxd::shop {
 struct options {
   std::string database_url;
   std::string amqp_url;
-  double rate = 400;  // new orders per second, all writers together
+  double rate = 400;  // new orders per second, total of all writers
   std::chrono::seconds duration{20};
   unsigned writers = 4;
-  double follow_up_share = 0.6;  // chance that an order is followed by a step of an older one
-  double rollback_share = 0.05;  // of all transactions, after their event was emitted
+  double follow_up_share = 0.6;  // probability that an order is followed by a step of an older order
+  double rollback_share = 0.05;  // share of transactions rolled back after emitting their event
   std::string exchange = "outbox";
   std::string queue = "shop.orders";
   std::string invoice_queue = "shop.invoices";  // deleted at the end

@@ -1,4 +1,4 @@
-// order_book: a small ring of order numbers.
+// order_book: a small ring buffer of order numbers.
 #include "shop/order_book.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// order_consumer: one consumer as an application would write it, except that it only counts.
+// order_consumer: a consumer like an application's, except that it only counts.
 #include "shop/order_consumer.hpp"
 
 #include <exception>

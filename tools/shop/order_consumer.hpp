@@ -1,4 +1,4 @@
-// order_consumer: receives the shop's events on a thread of its own and tells the tally.
+// order_consumer: receives the shop's events on its own thread and reports them to the tally.
 #pragma once
 
 #include <thread>
@@ -9,12 +9,12 @@
 
 namespace outboxd::shop {
 
-/// Consumes from construction until finish() or destruction. An error goes to the tally.
+/// Consumes from construction until finish() or destruction. Errors are reported to the tally.
 class order_consumer {
  public:
   order_consumer(const options& settings, tally& result);
 
-  /// Cancels at the broker, takes what it had sent by then, and ends the thread.
+  /// Cancels the consumer, handles the messages already delivered, and ends the thread.
   void finish();
 
  private:
@@ -23,7 +23,7 @@ class order_consumer {
 
   test::consumer consumer_;
   tally& tally_;
-  std::jthread thread_;  // last: it uses the others
+  std::jthread thread_;  // last, because it uses the other members
 };
 
 }  // namespace outboxd::shop

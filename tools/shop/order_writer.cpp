@@ -9,7 +9,7 @@ namespace {
 constexpr std::uint64_t max_customer = 5000;
 constexpr std::uint64_t max_cents = 30000;
 
-/// What happens to an order in this state: its next state, which also names the event.
+/// The next state of an order, which is also the name of the event.
 std::optional<std::string> state_after(const std::string& state) {
   if (state == "created") return "paid";
   if (state == "paid") return "shipped";
@@ -42,7 +42,7 @@ void order_writer::run(steady_clock::time_point start, steady_clock::time_point 
   const auto turn = apart * index_ / settings_.writers;
   for (double count = 0; !stop.stop_requested(); ++count) {
     const auto due = start + std::chrono::duration_cast<steady_clock::duration>(turn + apart * count);
-    // A writer that fell behind catches up without a pause, and the shop still closes in time.
+    // A writer that has fallen behind catches up without pauses, and the shop still closes in time.
     if (due >= end || steady_clock::now() >= end) return;
     std::this_thread::sleep_until(due);
     place_order(chance(settings_.rollback_share));
@@ -67,7 +67,8 @@ void order_writer::advance_order(bool roll_back) {
   const auto order = std::to_string(*picked);
   bool finished = false;
   const bool committed = transact(roll_back, [&]() -> std::optional<std::string> {
-    // The lock on the order gives its events their order: seq is drawn while nobody else can draw one for it.
+    // The lock on the order defines the order of its events: while it is held, no other transaction can
+    // assign a seq for the order.
     const auto state = session_.value("SELECT state FROM shop.orders WHERE id = $1 FOR UPDATE", {order});
     const auto next = state_after(state);
     if (!next) return std::nullopt;

@@ -15,20 +15,20 @@
 
 namespace outboxd::shop {
 
-/// The shop's own table. Throws test::database_error.
+/// Creates the shop's own table. Throws test::database_error.
 void create_orders_table(test::database& session);
 
-/// One writer with a session of its own, for one thread. Some of its transactions are rolled back after their
-/// event was emitted: nobody may ever see those.
+/// A writer with its own session, for one thread. Some of its transactions are rolled back after emitting
+/// their event, which must never be delivered.
 class order_writer {
  public:
-  /// `index` tells the writers apart: they take turns.
+  /// `index` identifies the writer; the writers take turns.
   order_writer(const options& settings, unsigned index, order_book& book, tally& result);
 
-  /// Writes until `end`. Throws test::database_error when the database does not take it.
+  /// Writes until `end`. Throws test::database_error if the database rejects a statement.
   void run(steady_clock::time_point start, steady_clock::time_point end, const std::stop_token& stop);
 
-  /// A new order, never rolled back.
+  /// Writes a new order, which is never rolled back.
   void place_order() { place_order(/*roll_back=*/false); }
 
  private:

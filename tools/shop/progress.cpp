@@ -1,4 +1,4 @@
-// progress: printing it.
+// progress: prints the progress.
 #include "shop/progress.hpp"
 
 #include <fmt/format.h>

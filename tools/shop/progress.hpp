@@ -1,4 +1,4 @@
-// progress: one line a second while the shop is open; on a terminal the line stays in its place.
+// progress: prints one line per second while the shop is open; on a terminal, the line is overwritten.
 #pragma once
 
 #include "shop/tally.hpp"

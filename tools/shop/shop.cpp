@@ -22,7 +22,7 @@ constexpr std::chrono::seconds relay_start_limit{30};
 constexpr std::chrono::seconds settle_limit{15};
 
 void open_queues(test::broker& broker, const options& settings) {
-  broker.delete_queue(settings.queue);  // an earlier run's
+  broker.delete_queue(settings.queue);  // of an earlier run
   broker.declare_exchange(settings.exchange);
   broker.declare_queue(settings.queue, settings.queue_type);
   broker.bind(settings.queue, settings.exchange, "order.*");
@@ -31,7 +31,8 @@ void open_queues(test::broker& broker, const options& settings) {
   broker.bind(settings.invoice_queue, settings.exchange, "order.paid");
 }
 
-/// One order before the clock runs: it proves that the relay works, and nobody's latency counts its start.
+/// Writes one order before the measurement begins, which proves that the relay works and excludes its start
+/// from the latencies.
 bool first_order_arrives(const options& settings, order_book& book, tally& result) {
   order_writer{settings, 0, book, result}.place_order();
   const bool arrived = result.wait_complete(steady_clock::now() + relay_start_limit) && !result.failure();
@@ -66,7 +67,8 @@ std::vector<std::jthread> open_writers(const options& settings, steady_clock::ti
   return threads;
 }
 
-/// Until all has arrived, something failed, or `arrival_limit` has passed since the last commit.
+/// Waits until everything has arrived, something has failed, or `arrival_limit` has passed since the last
+/// commit.
 void watch(const options& settings, steady_clock::time_point start, tally& result) {
   progress line;
   auto next = start + std::chrono::seconds{1};
@@ -77,7 +79,7 @@ void watch(const options& settings, steady_clock::time_point start, tally& resul
   }
 }
 
-/// A relay that has marked everything, and empty queues, can bring no more copies.
+/// Once the relay has marked everything and the queues are empty, no more copies can arrive.
 void settle(test::broker& broker, const options& settings, std::int64_t last_order_before, tally& result) {
   try {
     test::database session{settings.database_url};

@@ -1,4 +1,4 @@
-// shop: one opening of the shop, from the first order to the last delivery.
+// shop: one run of the shop, from the first order to the last delivery.
 #pragma once
 
 #include "shop/options.hpp"
@@ -6,8 +6,8 @@
 
 namespace outboxd::shop {
 
-/// Opens the shop, writes and consumes for as long as told, waits for what is still on its way, and returns
-/// what came of it. Throws when PostgreSQL or RabbitMQ cannot be used at all.
+/// Opens the shop, writes and consumes for the configured time, waits for outstanding deliveries, and returns
+/// the result. Throws if PostgreSQL or RabbitMQ cannot be used at all.
 summary run(const options& settings);
 
 }  // namespace outboxd::shop

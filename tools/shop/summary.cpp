@@ -1,4 +1,4 @@
-// summary: the verdict and how it is told.
+// summary: the verdict and its output.
 #include "shop/summary.hpp"
 
 #include <fmt/format.h>

@@ -14,19 +14,19 @@ namespace outboxd::shop {
 
 struct invoicing {
   invoice_count count;
-  std::int64_t seen_before = 0;  // deliveries of events that had their invoice already
+  std::int64_t seen_before = 0;  // deliveries of events that already had their invoice
 };
 
 struct summary {
   shop::counts counts;
   shop::invoicing invoicing;
   std::chrono::duration<double> wrote_for{0};
-  std::vector<std::string> problems;  // sentences; empty: all is well
+  std::vector<std::string> problems;  // sentences; empty: no problem
 
   bool good() const { return problems.empty(); }
 };
 
-/// Looks at the tally when nothing can arrive any more.
+/// Evaluates the tally when no more deliveries can arrive.
 summary summarize(const tally& result, const invoicing& invoices, const options& settings,
                   std::chrono::duration<double> wrote_for);
 

@@ -1,4 +1,4 @@
-// tally: the bookkeeping.
+// tally: records commits and deliveries.
 #include "shop/tally.hpp"
 
 #include <algorithm>

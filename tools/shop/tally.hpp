@@ -1,4 +1,4 @@
-// tally: what was committed, what arrived, and how long it took; shared by the writers and the consumer.
+// tally: commits, deliveries and latencies; shared by the writers and the consumer.
 #pragma once
 
 #include <chrono>
@@ -28,14 +28,14 @@ struct counts {
   std::size_t delivered = 0;     // different events
   std::size_t missing = 0;       // committed, not delivered (yet)
   std::size_t phantom = 0;       // delivered, not committed (yet)
-  std::size_t duplicates = 0;    // copies beyond the first that were published again
-  std::size_t redelivered = 0;   // copies that the broker handed out again
+  std::size_t duplicates = 0;    // additional copies that were published again
+  std::size_t redelivered = 0;   // copies that the broker redelivered
   std::size_t out_of_order = 0;  // first deliveries not after their aggregate's latest seq
   std::optional<shop::latency> latency;
 };
 
-/// All functions may be called from any thread. A delivery may be told before its commit: the relay can be
-/// faster than the answer to COMMIT.
+/// Thread-safe. A delivery may be recorded before its commit, because the relay can be faster than the reply
+/// to COMMIT.
 class tally {
  public:
   /// `sent`: when COMMIT was sent.
@@ -43,14 +43,14 @@ class tally {
   void rolled_back();
   void delivered(const std::string& id, const std::string& aggregate, std::int64_t seq, bool redelivered,
                  steady_clock::time_point received);
-  /// A part of the shop cannot go on; the first sentence is kept.
+  /// Reports that a part of the shop cannot continue; only the first message is kept.
   void fail(std::string sentence);
-  /// The writers call it as they end; `expect_writers` comes first.
+  /// Called by each writer when it ends; `expect_writers` must be called first.
   void writer_finished();
   void expect_writers(unsigned count);
 
-  /// Waits until there are no writers and nothing is missing, or something failed, or `until` has come.
-  /// Returns whether it is over (one of the first two).
+  /// Waits until all writers have ended and nothing is missing, or something has failed, or until `until`.
+  /// Returns false if `until` was reached.
   bool wait_complete(steady_clock::time_point until);
   bool writing() const;
   std::optional<std::string> failure() const;
@@ -60,7 +60,7 @@ class tally {
   /// Some ids of committed events that have not arrived, and of arrived ones that were not committed.
   std::vector<std::string> missing(std::size_t limit) const;
   std::vector<std::string> phantoms(std::size_t limit) const;
-  /// Forgets how long things took, not what happened: after the first event, which waited for the relay.
+  /// Discards the latencies but keeps the counts; called after the first event, which waited for the relay.
   void forget_latencies();
 
  private:
@@ -73,7 +73,7 @@ class tally {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::unordered_map<std::string, event> events_;
-  std::unordered_map<std::string, std::int64_t> latest_seq_;  // by aggregate
+  std::unordered_map<std::string, std::int64_t> latest_seq_;  // per aggregate
   std::vector<milliseconds> latencies_;
   counts counts_;
   unsigned writers_ = 0;
