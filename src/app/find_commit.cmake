@@ -1,6 +1,6 @@
 # Writes OUT, a source file with the commit that is built: COMMIT if it is given, else that of the checkout in
-# SOURCE_DIR, else what `git archive` wrote into commit.txt, else nothing. A file that is right already stays
-# untouched.
+# SOURCE_DIR, else what `git archive` wrote into commit.txt, else nothing. If the file is already correct, it
+# is not touched.
 if(NOT COMMIT AND EXISTS ${SOURCE_DIR}/.git)
   execute_process(COMMAND git -C ${SOURCE_DIR} describe --always --abbrev=12 --dirty --exclude=*
                   OUTPUT_VARIABLE COMMIT OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)

@@ -1,7 +1,7 @@
 # Writes the C++ source that holds the files of src/console/web.
 # Usage: cmake -DOUT=… -DWEB_DIR=… -P embed_web.cmake
 #
-# As numbers: a string literal may not be as long as some of them are.
+# The content is written as numbers, because some files exceed the maximum length of a string literal.
 file(GLOB_RECURSE files RELATIVE ${WEB_DIR}
   ${WEB_DIR}/*.html ${WEB_DIR}/*.css ${WEB_DIR}/*.js ${WEB_DIR}/*.svg)
 list(SORT files)

@@ -39,7 +39,7 @@ std::string name_of(const flow::destination& which) {
 // Messages that RabbitMQ returns have one remedy.
 std::string_view remedy_of(std::string_view reason) {
   return reason.ends_with("NO_ROUTE")
-             ? " (no queue is bound: declare a queue and bind it; see \"No queue takes it\" in the runbook)"
+             ? " (no queue is bound: declare a queue and bind it; see \"Unroutable events\" in the runbook)"
              : "";
 }
 
@@ -247,7 +247,7 @@ void relay_log::say(const notice::token_renewed& what) {
 void relay_log::say(const notice::exchange_created& what) {
   log_->warn(
       "declared the exchange \"{}\", which did not exist: no queue is bound to it yet, so RabbitMQ returns "
-      "events, and they wait; declare a queue and bind it (see \"No queue takes it\" in the runbook)",
+      "events, and they wait; declare a queue and bind it (see \"Unroutable events\" in the runbook)",
       what.name);
 }
 
