@@ -18,7 +18,7 @@ struct drained {
       0;  // CPU of the relay's PostgreSQL sessions; 0 on a server that is not our own
   double wal_bytes_per_event = 0;      // WAL of the whole server, from the first read to the last mark
   double commits_per_1000_events = 0;  // commits in the database, equal to the relay's round trips
-  double peak_rss_mb = 0;              // of the relay
+  double peak_rss_mb = 0;              // peak memory of the relay
 };
 
 // Runs one relay until the events after `seq` are published, and checks that the queue has each of them once.

@@ -1,4 +1,4 @@
-// takeovers: a histogram whose classes grow.
+// takeovers: a histogram with classes of increasing width.
 #include "takeovers.hpp"
 
 #include <fmt/format.h>

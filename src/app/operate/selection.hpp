@@ -72,7 +72,7 @@ condition condition_of(const selectors& resolved, event_set which);
 // A pattern for LIKE with its default escape character, the backslash, in a database with encoding UTF8.
 std::string like_pattern(const glob& from);
 
-// SQL: true if one of the globs in $`parameter` matches this text. like_patterns makes that parameter.
+// SQL: true if one of the globs in $`parameter` matches this text. like_patterns() creates that parameter.
 std::string matches_one_of(std::string_view text, std::size_t parameter);
 std::string like_patterns(const std::vector<std::string>& globs);
 

@@ -48,7 +48,7 @@ std::string bell(const pg::schema_name& schema, const outbox_shape& shape) {
                      schema.identifier());
 }
 
-// The expression by which emit stores a payload of any other type.
+// The expression with which emit stores a payload of any other type.
 std::string payload_of_any(const std::string& type) {
   return type == "text" ? "emit.payload::pg_catalog.text"
                         : fmt::format("pg_catalog.to_{}(emit.payload)", type);
