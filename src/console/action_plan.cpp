@@ -20,7 +20,7 @@ using nlohmann::json;
 constexpr std::size_t listed = 20;
 constexpr std::int64_t fetched_at_once = 10'000;
 constexpr int longest_search = 30;  // seconds
-constexpr int longest_count = 2;    // seconds; for counts that only inform, in the preview of a pause
+constexpr int longest_count = 2;    // seconds; for the informational counts in the preview of a pause
 constexpr std::int64_t most_counted = 100'000;
 
 outcome<void> limit_to(operator_session& session, int seconds) {
@@ -49,7 +49,7 @@ outcome<json> listing(operator_session& session, const std::vector<app::selected
     auto& row = out.emplace_back(json::object());
     for (const auto* name : {"id", "seq", "event_type", "aggregate_type", "aggregate_id", "attempts",
                              "created_at", "published_at", "last_error_code"}) {
-      constexpr std::size_t longest = 300;  // the page cuts as well
+      constexpr std::size_t longest = 300;  // the page truncates texts too
       auto value = all.value(name, json());
       if (value.is_string()) value = whole_characters(value.get_ref<const std::string&>(), longest);
       row[name] = std::move(value);

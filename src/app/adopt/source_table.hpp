@@ -26,7 +26,7 @@ struct adoption_record {
   std::vector<std::string> triggers;
   std::vector<std::string> functions;  // qualified and quoted
   bool kept = false;                   // copied rows may still be in the table
-  std::string backlog_taken;           // when; empty: never
+  std::string backlog_taken;           // when the backlog was copied; empty: never
   std::string through;                 // the partitioned table that it was inherited from, else empty
 };
 

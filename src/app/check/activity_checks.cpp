@@ -49,7 +49,7 @@ struct lock_holder {
   }
 };
 
-// Columns of sql/check/{locks,row_locks,queue_holder}.sql; only locks has the last two.
+// Columns of sql/check/{locks,row_locks,queue_holder}.sql; only locks.sql returns the last two.
 struct holder {
   enum column : int { keeps_from, shard, mode, pid, user, application, query, waits_for, behind };
 };

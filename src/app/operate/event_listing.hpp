@@ -18,7 +18,7 @@ namespace outboxd::app {
 enum class part_read : std::uint8_t {
   whole,    // everything except its payload and the values of its headers
   reason,   // without its names and headers
-  numbers,  // without the failure reason, too
+  numbers,  // also without the failure reason
 };
 
 // SQL for a JSON object of that part of outbox.event AS e, without the closing bracket. Fields that are not

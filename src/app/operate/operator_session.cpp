@@ -63,7 +63,7 @@ outcome<pg::rows> operator_session::execute(std::string_view sql,
   return std::move(*answer);
 }
 
-// - enable_*: every statement has one right plan, through the indexes.
+// - enable_*: every statement has only one good plan, which uses the indexes.
 // - The timeouts: a query must not make the state of a troubled outbox worse.
 outcome<void> operator_session::look_only() {
   const auto looking = fmt::format(
