@@ -54,8 +54,7 @@ class side_outboxes::one {
     writer_ = std::jthread{[this](const std::stop_token& stop) { write(stop); }};
   }
   ~one() {
-    writer_.request_stop();
-    writer_.join();
+    end_writer();
     try {
       broker_.delete_queue(queue_);
     } catch (const std::exception& left) {
@@ -71,8 +70,7 @@ class side_outboxes::one {
   }
 
   std::vector<std::string> finish(std::string& words) {
-    writer_.request_stop();
-    writer_.join();
+    end_writer();
     if (failed_) std::rethrow_exception(failed_);
     auto session = database_.connect();
     std::vector<std::string> out;
@@ -95,6 +93,10 @@ class side_outboxes::one {
   }
 
  private:
+  void end_writer() {
+    writer_.request_stop();
+    if (writer_.joinable()) writer_.join();
+  }
   void write(const std::stop_token& stop) {
     try {
       auto session = database_.connect();
