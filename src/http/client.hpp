@@ -19,6 +19,7 @@ namespace outboxd::http {
 struct answer {
   int status = 0;
   std::string body;
+  std::string retry_after{};  // the header's value
 };
 
 // TLS for a URL with https.

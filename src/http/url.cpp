@@ -30,6 +30,11 @@ result<credentials> parse_login(std::string_view text) {
 
 }  // namespace
 
+std::string url::authority() const {
+  const bool ipv6 = host.find(':') != std::string::npos;
+  return fmt::format("{}{}{}:{}", ipv6 ? "[" : "", host, ipv6 ? "]" : "", port);
+}
+
 std::string url::display() const {
   return fmt::format("http{}://{}:{}{}", tls ? "s" : "", host_in_url(host), port, path);
 }

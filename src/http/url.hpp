@@ -23,6 +23,8 @@ struct url {
   std::uint16_t port = 0;
   std::string path;  // as written, without a trailing slash
 
+  // host:port, as in the header Host.
+  std::string authority() const;
   // http://host:port/path, or https://; without user and password.
   std::string display() const;
 };
