@@ -39,7 +39,7 @@ struct message {
   std::optional<std::uint8_t> priority{};
   bool persistent = true;                          // delivery_mode 2; otherwise 1
   bool mandatory = true;                           // the broker returns an unroutable message
-  std::vector<message_header> format_headers{};    // override the row's headers of the same name
+  std::vector<message_header> format_headers{};    // from the format or a span; override the row's headers
   std::vector<message_header> default_headers{};   // overridden by the row's headers of the same name
   std::shared_ptr<const std::string> made_body{};  // the body, for formats other than raw
   // A dead letter says why the event is dead, and names its original destination, in the headers dead_reason,

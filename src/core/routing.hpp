@@ -77,6 +77,7 @@ struct routing {
   std::string exchange{outbox_exchange};
   std::vector<std::shared_ptr<const route>> routes{};
   cloudevents_settings cloudevents{};
+  bool spans = false;  // a message of a sampled trace names the event's span in its header traceparent
 };
 
 // A route applied to an event; kept with the event even if the routes change.

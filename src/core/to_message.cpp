@@ -1,8 +1,12 @@
 #include "core/to_message.hpp"
 
+#include <iterator>
+
 #include "core/cloud_event.hpp"
 #include "core/iso8601.hpp"
 #include "core/json_envelope.hpp"
+#include "core/span_context.hpp"
+#include "core/trace_parent.hpp"
 
 namespace outboxd {
 namespace {
@@ -41,7 +45,8 @@ result<void> put_format(message& into, const event& from, payload_type payload, 
     }
     case message_format::cloudevents_binary: {
       OUTBOXD_TRY(auto attributes, cloud_event_headers(from, by.cloudevents));
-      into.format_headers = std::move(attributes);
+      into.format_headers.insert(into.format_headers.end(), std::make_move_iterator(attributes.begin()),
+                                 std::make_move_iterator(attributes.end()));
       return {};
     }
   }
@@ -56,7 +61,7 @@ std::optional<std::uint64_t> seconds_of(timestamp at) {
 }  // namespace
 
 message to_message(const event& from, payload_type payload, const routing& by) {
-  return message{
+  message out{
       .exchange = from.exchange ? *from.exchange : std::string_view(by.exchange),
       .routing_key = from.routing_key.value_or(from.event_type),
       .message_id = to_string(from.id),
@@ -70,6 +75,10 @@ message to_message(const event& from, payload_type payload, const routing& by) {
       .headers = from.headers,
       .body = from.payload,
   };
+  if (by.spans)
+    if (const auto span = span_context_of(from))
+      out.format_headers.push_back({std::string(traceparent_header), span->traceparent()});
+  return out;
 }
 
 result<message> to_message(const event& from, payload_type payload, const routing& by, const routed* how) {

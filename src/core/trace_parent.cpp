@@ -1,5 +1,7 @@
 #include "core/trace_parent.hpp"
 
+#include <charconv>
+
 #include "core/event_headers.hpp"
 
 namespace outboxd {
@@ -16,7 +18,7 @@ bool is_zero(std::string_view text) {
 
 }  // namespace
 
-std::optional<std::string_view> trace_id_of(std::string_view traceparent) {
+std::optional<trace_parent> parse_trace_parent(std::string_view traceparent) {
   constexpr std::size_t length = 55;  // 2 + 1 + 32 + 1 + 16 + 1 + 2
   if (traceparent.size() < length) return std::nullopt;
   const auto version = traceparent.substr(0, 2);
@@ -30,14 +32,16 @@ std::optional<std::string_view> trace_id_of(std::string_view traceparent) {
   if (version == "ff" || is_zero(trace) || is_zero(span)) return std::nullopt;
   // A later version may append more fields after another dash.
   if (traceparent.size() > length && (version == "00" || traceparent[length] != '-')) return std::nullopt;
-  return trace;
+  trace_parent out{.trace_id = trace, .span_id = span};
+  std::from_chars(flags.data(), flags.data() + flags.size(), out.flags, 16);
+  return out;
 }
 
 std::optional<std::string> trace_id_of_headers(std::string_view headers) {
-  const auto parent = find_header(headers, "traceparent");
+  const auto parent = find_header(headers, traceparent_header);
   if (!parent || !parent->is_text) return std::nullopt;
-  const auto id = trace_id_of(parent->text);
-  return id ? std::optional<std::string>(*id) : std::nullopt;
+  const auto valid = parse_trace_parent(parent->text);
+  return valid ? std::optional<std::string>(valid->trace_id) : std::nullopt;
 }
 
 }  // namespace outboxd

@@ -13,11 +13,28 @@ namespace {
 const std::string trace = "4bf92f3577b34da6a3ce929d0e0e4736";
 const std::string valid = "00-" + trace + "-00f067aa0ba902b7-01";
 
+std::optional<std::string_view> trace_id_of(std::string_view traceparent) {
+  const auto parent = parse_trace_parent(traceparent);
+  return parent ? std::optional(parent->trace_id) : std::nullopt;
+}
+
 }  // namespace
 
 TEST_CASE("the trace id is the second part of a traceparent") {
   CHECK(trace_id_of(valid) == trace);
   CHECK(trace_id_of("00-" + trace + "-00f067aa0ba902b7-00") == trace);
+}
+
+TEST_CASE("a traceparent names the span and says in the last bit of its flags whether it is sampled") {
+  CHECK(parse_trace_parent(valid)->span_id == "00f067aa0ba902b7");
+  const auto flags = [](std::string_view digits) {
+    return parse_trace_parent("00-" + trace + "-00f067aa0ba902b7-" + std::string(digits));
+  };
+  CHECK(flags("01")->sampled());
+  CHECK(flags("ff")->sampled());
+  CHECK(flags("ff")->flags == 255);
+  CHECK_FALSE(flags("00")->sampled());
+  CHECK_FALSE(flags("fe")->sampled());
 }
 
 TEST_CASE("a later version of traceparent may say more after another dash") {

@@ -63,6 +63,23 @@ TEST_CASE("a failure is told with the destination of its event's route, also beh
   CHECK(it.failed_at == std::vector<std::string>{"shop/t.x", "shop/unencodable.x"});
 }
 
+TEST_CASE("an event of a sampled trace is sent with its span, and its dead letter without") {
+  auto limits = with_dead_letters();
+  limits.route.spans = true;
+  stream_script it(limits);
+  it.lead();
+  auto good = row(1);
+  auto bad = unencodable(2, 2);
+  good.what.headers = bad.what.headers =
+      R"({"traceparent": "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"})";
+  it.bring({good, bad});
+  it.ack(0, 1);
+  REQUIRE(it.connections[0].sent.size() == 2);
+  CHECK(it.connections[0].sent[0].traceparent.starts_with("00-4bf92f3577b34da6a3ce929d0e0e4736-"));
+  CHECK(it.connections[0].sent[1].body == "dead");
+  CHECK(it.connections[0].sent[1].traceparent.empty());
+}
+
 TEST_CASE("what is parked goes out after the head, and then the aggregate is free") {
   stream_script it;
   it.lead();

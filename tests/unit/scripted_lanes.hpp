@@ -20,6 +20,7 @@ class scripted_connection final : public flow::broker {
     std::string id;    // of the message
     std::string body;  // with the exchange before it, for a dead letter
     std::string type;
+    std::string traceparent;  // in place of the row's
   };
 
   result<accepted> publish(token name, const message& what) override {
@@ -27,7 +28,7 @@ class scripted_connection final : public flow::broker {
     if (what.type == "unencodable" && what.routing_key != "dead")
       return permanent("the routing key is too long");
     sent.push_back({name, what.message_id, what.dead_reason.empty() ? "" : std::string(what.exchange),
-                    std::string(what.type)});
+                    std::string(what.type), traceparent_of(what)});
     return accepted::yes;
   }
   void drop(std::string_view why) override { dropped.emplace_back(why); }
@@ -37,6 +38,13 @@ class scripted_connection final : public flow::broker {
   int hosts = 1;
   std::vector<publish_made> sent;
   std::vector<std::string> dropped;
+
+ private:
+  static std::string traceparent_of(const message& what) {
+    for (const auto& one : what.format_headers)
+      if (one.name == "traceparent") return std::get<std::string>(one.value);
+    return {};
+  }
 };
 
 // So many lanes, all up.

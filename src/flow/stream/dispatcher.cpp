@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/to_message.hpp"
+#include "core/trace_parent.hpp"
 
 namespace outboxd::flow {
 
@@ -116,12 +117,14 @@ void dispatcher::on_stale(slot which, clock::time_point now) {
   looks_.add(which, now);
 }
 
+// A dead letter keeps the header of the row, because an event that is not published has no span.
 result<message> dispatcher::message_of(slot which) {
   const auto& one = events_.at(which);
   auto formed = to_message(one.it.what, payload_, limits_.route, one.route.get());
   const auto* const letter = std::get_if<stage::letter>(&one.now);
   if (letter == nullptr) return formed;
   message out = formed ? std::move(*formed) : to_message(one.it.what, payload_, limits_.route);
+  std::erase_if(out.format_headers, [](const auto& header) { return header.name == traceparent_header; });
   out.dead_reason = letter->how->reason;
   out.dead_exchange = out.exchange;
   out.dead_routing_key = out.routing_key;
