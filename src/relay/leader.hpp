@@ -27,8 +27,8 @@ class leader_host : public link_observer {
   virtual void tell(const relay_notice& what) = 0;
   // The counters that the leader updates.
   virtual counts& so_far() = 0;
-  // The observer that traces events, or null.
-  virtual flow::step_observer* steps() = 0;
+  // The observers that trace events.
+  virtual const flow::step_observers& steps() const = 0;
 
  protected:
   ~leader_host() = default;

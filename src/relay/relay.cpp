@@ -34,11 +34,11 @@ struct relay::pipe {
 };
 
 relay::relay(boost::asio::io_context& io, relay_settings settings, relay_observer tell,
-             flow::step_observer* steps)
+             flow::step_observers steps)
     : io_(io),
       settings_(std::move(settings)),
       tell_(std::move(tell)),
-      steps_(steps),
+      steps_(std::move(steps)),
       lanes_([] { return clock::now(); },
              [this] {
                watch_deadlines();

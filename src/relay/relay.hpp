@@ -26,9 +26,9 @@ inline constexpr int first_shard = 0;
 // Runs until stop(). Not thread-safe; the io_context has to outlive the relay.
 class relay final : private leader_host {
  public:
-  // steps: notified of each step of each event; may be null; must outlive the relay.
+  // steps: notified of steps of each event; they must outlive the relay.
   relay(boost::asio::io_context& io, relay_settings settings, relay_observer tell,
-        flow::step_observer* steps = nullptr);
+        flow::step_observers steps = {});
   ~relay();
 
   // on_stopped: called when all sessions are closed (clean), or when the time for that is over: then
@@ -71,7 +71,7 @@ class relay final : private leader_host {
 
   void tell(const relay_notice& what) override;
   counts& so_far() override { return counts_; }
-  flow::step_observer* steps() override { return steps_; }
+  const flow::step_observers& steps() const override { return steps_; }
   // Notices that the relay itself uses; all notices are passed on, except repeated ones.
   template <class Notice>
   void take(const Notice& what) {
@@ -129,7 +129,7 @@ class relay final : private leader_host {
   boost::asio::io_context& io_;
   relay_settings settings_;
   relay_observer tell_;
-  flow::step_observer* steps_;
+  flow::step_observers steps_;
   flow::lanes lanes_;
   size_limit largest_;
   std::vector<std::unique_ptr<pipe>> pipes_;

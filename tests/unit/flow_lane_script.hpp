@@ -29,7 +29,7 @@ class notes final : public flow::lane_client {
     return {.exchange = "outbox", .routing_key = keys[static_cast<std::size_t>(which) % keys.size()]};
   }
   void on_sent(flow::slot which) override { say("sent", which); }
-  void on_outcome(flow::slot which, const outcome& what) override {
+  void on_outcome(flow::slot which, const outcome& what, flow::clock::time_point) override {
     say(what.what == verdict::acked ? "acked" : what.what == verdict::nacked ? "nacked" : "returned", which);
   }
   void on_unencodable(flow::slot which, std::string) override { say("unencodable", which); }

@@ -51,7 +51,7 @@ class sender final : public lane_client {
   }
   destination target_of(slot) const override { return {}; }
   void on_sent(slot) override { ++sent; }
-  void on_outcome(slot, const outcome&) override { ++outcomes; }
+  void on_outcome(slot, const outcome&, clock::time_point) override { ++outcomes; }
   void on_unencodable(slot, std::string) override {}
   void on_interrupted(slot, const interruption&, bool, clock::time_point) override {}
   void on_overdue(slot) override {}
@@ -150,7 +150,7 @@ TEST_CASE("a lane with nothing to send leaves its turn to the others") {
 }
 
 TEST_CASE("under a rate limit events are read as they go out, and retries count as well") {
-  stream_script it{stream_script::quick(), 1, nullptr, rate_limit(2)};
+  stream_script it{stream_script::quick(), 1, {}, rate_limit(2)};
   it.lead();
   REQUIRE(it.asked.read);
   CHECK(it.asked.read->events == 8);  // four seconds' worth in memory

@@ -22,7 +22,7 @@ struct quiet_client final : lane_client {
   result<message> message_of(slot) override { return message{}; }
   destination target_of(slot) const override { return {}; }
   void on_sent(slot) override {}
-  void on_outcome(slot, const outcome&) override {}
+  void on_outcome(slot, const outcome&, clock::time_point) override {}
   void on_unencodable(slot, std::string) override {}
   void on_interrupted(slot, const interruption&, bool, clock::time_point) override {}
   void on_overdue(slot) override {}

@@ -181,7 +181,7 @@ TEST_CASE("in pipelined order nobody overtakes one that is looked at") {
 TEST_CASE("in pipelined order one that was looked at goes before its successors that their lane has still") {
   auto limits = ordinary();
   limits.order = order_mode::pipelined;
-  stream_script it(limits, 1, nullptr, flow::rate_limit(10));
+  stream_script it(limits, 1, {}, flow::rate_limit(10));
   it.lead();
   it.connections[0].full = true;
   it.bring({row(1)});

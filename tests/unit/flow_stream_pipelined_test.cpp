@@ -25,7 +25,7 @@ stream_limits pipelined() {
 
 // 1 is in flight, 2 is looked at, and 4 is at the lane, which may send one in 100 ms and has sent 3.
 struct looked_at : stream_script {
-  looked_at() : stream_script(pipelined(), 1, nullptr, flow::rate_limit(10)) {
+  looked_at() : stream_script(pipelined(), 1, {}, flow::rate_limit(10)) {
     lead();
     bring({row(1)});
     connections[0].full = true;

@@ -43,10 +43,10 @@ inline flow::stored_event row(int number, flow::aggregate of = 1,
 class stream_script : public scripted_lanes {
  public:
   explicit stream_script(const flow::stream_limits& limits = quick(), std::size_t lane_count = 1,
-                         flow::step_observer* steps = nullptr, flow::rate_limit rate = flow::rate_limit())
+                         flow::step_observers steps = {}, flow::rate_limit rate = flow::rate_limit())
       : scripted_lanes(lane_count, {}, rate),
         stream(
-            pool, limits, [this](const flow::any_notice& what) { note(what); }, steps) {}
+            pool, limits, [this](const flow::any_notice& what) { note(what); }, std::move(steps)) {}
 
   static flow::stream_limits quick() {
     flow::stream_limits out;

@@ -16,7 +16,7 @@ outbox_relay::outbox_relay(boost::asio::io_context& io, settings from, std::opti
       steps_(log_),
       said_(io, log_),
       relay_(
-          io, limited(), [this](const relay::relay_notice& what) { said_.take(what); }, &steps_) {}
+          io, limited(), [this](const relay::relay_notice& what) { said_.take(what); }, {&steps_}) {}
 
 void outbox_relay::start(std::function<void(bool clean)> on_stopped) {
   for (const auto& warning : in_force_.warnings) log_->warn(warning);

@@ -19,7 +19,7 @@ class step_log final : public flow::step_observer {
   explicit step_log(std::shared_ptr<logger> log) : log_(std::move(log)) { follow_level(); }
 
   // Listens if the logger takes lines of level debug: to be called when that has changed.
-  void follow_level() { listen(log_->should_log(spdlog::level::debug)); }
+  void follow_level() { listen_to_all(log_->should_log(spdlog::level::debug)); }
 
   void on_step(const flow::step_taken& what) override;
 

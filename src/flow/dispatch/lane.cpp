@@ -114,7 +114,7 @@ void lane::on_outcomes(std::span<const outcome> outcomes) {
       if (after_sent < first_silence_limit) silent_ends_ = 0;
     }
     if (what.whose != nullptr) note_refusal(what, one.what);
-    if (what.whose != nullptr) what.whose->on_outcome(what.which, one);
+    if (what.whose != nullptr) what.whose->on_outcome(what.which, one, was->at);
   }
   sent_.drop_closed();
   renew_if_refused();

@@ -25,7 +25,7 @@ class lane_client {
   // The destination of that message. Valid until the lane_client changes.
   virtual destination target_of(slot which) const = 0;
   virtual void on_sent(slot which) = 0;
-  virtual void on_outcome(slot which, const outcome& what) = 0;
+  virtual void on_outcome(slot which, const outcome& what, clock::time_point sent_at) = 0;
   // The message cannot be encoded, and nothing was sent.
   virtual void on_unencodable(slot which, std::string reason) = 0;
   // The message was sent, but its channel or connection ended before its confirm. alone: nothing else was in

@@ -20,14 +20,14 @@ constexpr auto deferral_worth_saying = 1s;
 }  // namespace
 
 leader::leader(lanes& over, fair_share& share, const leader_limits& limits, observer tell,
-               step_observer* steps)
+               step_observers steps)
     : lanes_(over),
       share_(share),
       tell_(std::move(tell)),
       sweep_interval_(limits.sweep_interval),
       claim_timeout_(limits.claim_timeout),
       standby_interval_(limits.standby_interval),
-      stream_(over, limits.stream, tell_, steps),
+      stream_(over, limits.stream, tell_, std::move(steps)),
       doorbell_(limits.doorbell),
       hearing_(tell_) {
   share.add(*this);

@@ -25,9 +25,9 @@ namespace outboxd::flow {
 // There is one task at a time: call next(), report the answer if the task has one, call next() again.
 class leader {
  public:
-  // `steps`: notified of each step of each event; may be null.
+  // `steps`: notified of each step of each event.
   leader(lanes& over, fair_share& share, const leader_limits& limits, observer tell,
-         step_observer* steps = nullptr);
+         step_observers steps = {});
 
   // on_session: a session with the outbox has been opened. on_lost: the session was lost, or is about to be
   // closed.

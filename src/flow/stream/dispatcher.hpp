@@ -72,7 +72,7 @@ class dispatcher final : public lane_client {
   result<message> message_of(slot which) override;
   destination target_of(slot which) const override { return state_.target_of(which); }
   void on_sent(slot which) override { state_.trace(step::sent, which); }
-  void on_outcome(slot which, const outcome& what) override;
+  void on_outcome(slot which, const outcome& what, clock::time_point sent_at) override;
   void on_unencodable(slot which, std::string reason) override;
   void on_interrupted(slot which, const interruption& why, bool alone, clock::time_point up_since) override;
   void on_overdue(slot which) override;

@@ -35,7 +35,7 @@ failure_scope scope_of(failure why) {
 
 }  // namespace
 
-void dispatcher::on_outcome(slot which, const outcome& what) {
+void dispatcher::on_outcome(slot which, const outcome& what, clock::time_point sent_at) {
   if (events_.at(which).is<stage::letter>())
     return end_letter(which, what.what == verdict::acked      ? std::string_view()
                              : what.what == verdict::returned ? std::string_view(what.reason)
@@ -43,7 +43,7 @@ void dispatcher::on_outcome(slot which, const outcome& what) {
   switch (what.what) {
     case verdict::acked: {
       failpoint("acked");
-      state_.trace(step::acked, which);
+      state_.trace(step::acked, which, sent_at);
       const aggregate of = events_.aggregate_of(which);
       lanes_.destinations().on_delivered(state_.destination_of(which), seen_by_destinations(which),
                                          state_.now());

@@ -17,8 +17,8 @@ constexpr std::size_t most_saved_unsettled = 100;
 
 }  // namespace
 
-stream::stream(lanes& over, stream_limits limits, observer tell, step_observer* steps)
-    : state_{.pool = over, .limits = std::move(limits), .tell = std::move(tell), .steps = steps} {}
+stream::stream(lanes& over, stream_limits limits, observer tell, step_observers steps)
+    : state_{.pool = over, .limits = std::move(limits), .tell = std::move(tell), .steps = std::move(steps)} {}
 
 void stream::start(saved_position from, payload_type payload) {
   saved_ = from.at;

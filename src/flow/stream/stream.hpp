@@ -26,8 +26,8 @@ class stream final : public dispatcher::owner {
   using phase = stream_phase;
   using news = read_news;
 
-  // tell: receives the notices. steps: receives each step of each event; may be null.
-  stream(lanes& over, stream_limits limits, observer tell, step_observer* steps = nullptr);
+  // tell: receives the notices. steps: receive the steps of each event.
+  stream(lanes& over, stream_limits limits, observer tell, step_observers steps = {});
 
   // From the next read on: rows and payload bytes in a read.
   void read_at_most(int rows, std::int64_t bytes) {

@@ -28,14 +28,18 @@ bool stream_state::is_paused(slot which) const {
   return blocked.paused.holds(events.at(which).it.what, destination_of(which));
 }
 
-void stream_state::say_step(step what, slot which) const {
+void stream_state::say_step(step_observer& listener, step what, slot which, clock::time_point sent_at) const {
   const auto& one = events.at(which);
   destination to = destination_of(which);
   if (what == step::sent && one.is<stage::letter>()) {
     what = step::letter_sent;
     to = target_of(which);
   }
-  steps->on_step({.what = what, .of = one.it.what, .to = to, .lane = one.lane});
+  step_taken told{.what = what, .of = one.it.what, .to = to, .lane = one.lane};
+  if (what == step::acked)
+    if (const auto confirmed = server_clock.at(now()))
+      told.times = {.sent = *server_clock.at(sent_at), .confirmed = *confirmed};
+  listener.on_step(told);
 }
 
 void stream_state::say_stuck(const write_queue& what, std::string_view trouble,

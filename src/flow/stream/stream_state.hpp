@@ -27,7 +27,7 @@ struct stream_state {
   lanes& pool;
   stream_limits limits;
   const observer tell;
-  step_observer* const steps;  // may be null
+  const step_observers steps;
 
   stream_phase phase = stream_phase::idle;
   unsettled events{};
@@ -46,10 +46,12 @@ struct stream_state {
   // True if one of the event's types or its destination is paused.
   bool is_paused(slot which) const;
 
-  void trace(step what, slot which) const {
-    if (steps != nullptr && steps->listens()) say_step(what, which);
+  // sent_at: of `acked`.
+  void trace(step what, slot which, clock::time_point sent_at = {}) const {
+    for (step_observer* const one : steps)
+      if (one->listens(what)) say_step(*one, what, which, sent_at);
   }
-  void say_step(step what, slot which) const;
+  void say_step(step_observer& listener, step what, slot which, clock::time_point sent_at) const;
   // Reports the row that PostgreSQL refuses, if there is one.
   void say_stuck(const write_queue& what, std::string_view trouble, const std::string& reason) const;
 };
