@@ -33,6 +33,7 @@ class tls_listener {
   tls_listener(const tls_listener&) = delete;
   tls_listener& operator=(const tls_listener&) = delete;
 
+  int port() const { return port_; }
   std::string url(const std::string& scheme = "amqps", const std::string& host = "localhost",
                   const std::string& user = "outboxd", const std::string& password = admin_password()) const {
     return fmt::format("{}://{}:{}@{}:{}", scheme, user, password, host, port_);

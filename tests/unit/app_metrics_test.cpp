@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "app/daemon/span_steps.hpp"
 #include "core/failure.hpp"
 
 namespace app_metrics_test {
@@ -59,7 +60,7 @@ std::map<std::string, std::string> exported() {
   it.certificate_expires = std::chrono::system_clock::now();
   it.so_far.last_published = it.so_far.last_sweep = std::chrono::system_clock::now();
   it.so_far.last_pruned.fill(std::chrono::system_clock::now());
-  std::istringstream lines(metrics_of(it));
+  std::istringstream lines(metrics_of(it) + app::to_metrics(otlp::span_counts()));
   std::map<std::string, std::string> out;
   for (std::string line; std::getline(lines, line);) {
     std::smatch found;
@@ -133,6 +134,17 @@ TEST_CASE("what happens once in a while is left out until it has happened") {
   CHECK_FALSE(has_family(metrics_of(it), "outboxd_last_published_timestamp_seconds"));
   it.so_far.last_published = std::chrono::system_clock::time_point(1'700'000'000s);
   CHECK(std::stod(value_of(metrics_of(it), "outboxd_last_published_timestamp_seconds")) == 1'700'000'000);
+}
+
+TEST_CASE("spans are told by what became of them") {
+  const auto text = app::to_metrics(otlp::span_counts{.sent = 4, .no_room = 3, .refused = 2, .unsent = 1});
+  const auto count = [&](const std::string& result) {
+    return value_of(text, "outboxd_otlp_spans_total{result=\"" + result + "\"}");
+  };
+  CHECK(count("sent") == "4");
+  CHECK(count("no_room") == "3");
+  CHECK(count("refused") == "2");
+  CHECK(count("unsent") == "1");
 }
 
 TEST_CASE("what retention has deleted is told by its kind, and when it was done with it") {

@@ -49,7 +49,7 @@ result<std::vector<outbox_file>> outbox_files_in(const std::string& folder) {
 bool is_of_process(std::string_view key) {
   constexpr std::array<std::string_view, 2> single{"relay.shutdown_grace", "relay.total_bytes"};
   constexpr std::array<std::string_view, 2> of_an_outbox{"console.access", "console.act_users"};
-  constexpr std::array<std::string_view, 3> sections{"http.", "log.", "console."};
+  constexpr std::array<std::string_view, 4> sections{"http.", "log.", "otlp.", "console."};
   if (std::find(single.begin(), single.end(), key) != single.end()) return true;
   if (std::find(of_an_outbox.begin(), of_an_outbox.end(), key) != of_an_outbox.end()) return false;
   return std::any_of(sections.begin(), sections.end(),

@@ -26,7 +26,7 @@ outbox_file outbox_file_at(const std::string& path);
 // The files of a folder whose names end with .toml, sorted by name. Hidden files are left out.
 result<std::vector<outbox_file>> outbox_files_in(const std::string& folder);
 
-// Whether a setting is one of the process, so that the file of an outbox must not give it: http, log, console
+// Whether a setting is one of the process, so that the file of an outbox must not give it: http, log, otlp, console
 // (but not who may act), relay.shutdown_grace and relay.total_bytes.
 bool is_of_process(std::string_view key);
 

@@ -106,6 +106,9 @@ inline constexpr std::array setting_keys{
                 "host names that requests may use, besides IP addresses and local names; * for every name"},
     setting_key{"http", "ready_requires", "",
                 "outboxes that have to be ready for /readyz to answer 200; empty: any one of them"},
+    setting_key{
+        "otlp", "endpoint", "",
+        "http://host:4318 or https://: collector that gets a span of each published event; empty: off"},
     setting_key{"console", "listen", "127.0.0.1:9465",
                 "where outboxd console serves its page: IP:PORT, unix:/path, a list of these, or off"},
     setting_key{"console", "access", "read", "what the console allows: off, read or act"},

@@ -9,6 +9,7 @@
 #include "amqp/url.hpp"
 #include "amqp/url_password.hpp"
 #include "app/config/console_setting.hpp"
+#include "app/config/otlp_setting.hpp"
 #include "app/config/outbox_files.hpp"
 #include "app/config/password_setting.hpp"
 #include "app/config/route_settings.hpp"
@@ -317,6 +318,7 @@ result<settings> read_settings(const raw_settings& raw, purpose what_for) {
   if (what_for == purpose::relay) read_management_url(from, out);
   read_broker(from, out);
   read_routing(from, out);
+  read_otlp(from, out);
   read_relay(from, out);
   read_retry(from, out);
   read_retention(from, out);

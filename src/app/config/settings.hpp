@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,7 @@ struct settings {
   http_settings http;
   console_settings console;
   log_settings log;
+  std::optional<http::url> otlp{};  // the collector of spans; nullopt: there is none
   // The management API, for check; read anew each time, as any secret. Empty: there is none.
   std::function<result<http::url>()> management_url;
   std::int64_t total_bytes = 0;       // limit of payloads in memory for all outboxes of a process

@@ -8,15 +8,25 @@
 #include "app/config/reload.hpp"
 
 namespace outboxd::app {
+namespace {
 
-outbox_relay::outbox_relay(boost::asio::io_context& io, settings from, std::optional<std::int64_t> most_bytes)
+flow::step_observers with(flow::step_observer* one, flow::step_observers others) {
+  others.push_back(one);
+  return others;
+}
+
+}  // namespace
+
+outbox_relay::outbox_relay(boost::asio::io_context& io, settings from, std::optional<std::int64_t> most_bytes,
+                           const flow::step_observers& others)
     : in_force_(std::move(from)),
       most_bytes_(most_bytes),
       log_(make_logger(in_force_.log, in_force_.outbox)),
       steps_(log_),
       said_(io, log_),
       relay_(
-          io, limited(), [this](const relay::relay_notice& what) { said_.take(what); }, {&steps_}) {}
+          io, limited(), [this](const relay::relay_notice& what) { said_.take(what); },
+          with(&steps_, others)) {}
 
 void outbox_relay::start(std::function<void(bool clean)> on_stopped) {
   for (const auto& warning : in_force_.warnings) log_->warn(warning);

@@ -25,8 +25,10 @@ enum class reload_outcome {
 class outbox_relay {
  public:
   // from.outbox is in each line of the log, unless it is empty. `io` has to outlive it.
-  // most_bytes: of payloads in memory; nullopt: as many as relay.batch_bytes allows.
-  outbox_relay(boost::asio::io_context& io, settings from, std::optional<std::int64_t> most_bytes);
+  // most_bytes: of payloads in memory; nullopt: as many as relay.batch_bytes allows. others: notified of steps
+  // of events, besides the log; they must outlive the relay.
+  outbox_relay(boost::asio::io_context& io, settings from, std::optional<std::int64_t> most_bytes,
+               const flow::step_observers& others);
 
   // on_stopped: as relay::relay::start has it. The object may only be destroyed after the handlers that are
   // ready then.

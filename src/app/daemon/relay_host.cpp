@@ -44,8 +44,9 @@ host_plan plan_of(raw_settings main, const std::vector<outbox_file>& files) {
   return out;
 }
 
-relay_host::relay_host(boost::asio::io_context& io, settings process, std::shared_ptr<logger> log)
-    : io_(io), process_(std::move(process)), log_(std::move(log)) {}
+relay_host::relay_host(boost::asio::io_context& io, settings process, std::shared_ptr<logger> log,
+                       flow::step_observers steps)
+    : io_(io), process_(std::move(process)), log_(std::move(log)), steps_(std::move(steps)) {}
 
 relay_host::~relay_host() = default;
 
@@ -161,7 +162,7 @@ void relay_host::refuse(place& one, const error& why) {
 
 void relay_host::begin(place& one) {
   one.again.cancel();
-  one.running = std::make_unique<outbox_relay>(io_, *one.wanted, share_of_memory());
+  one.running = std::make_unique<outbox_relay>(io_, *one.wanted, share_of_memory(), steps_);
   one.running->start([this, &one](bool clean) {
     clean_ = clean_ && clean;
     // The relay may be destroyed only after the handlers that are ready now.

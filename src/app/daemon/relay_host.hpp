@@ -41,8 +41,10 @@ struct outbox_view {
 
 class relay_host {
  public:
-  // `process`: the settings that outboxes share. Both references have to outlive it.
-  relay_host(boost::asio::io_context& io, settings process, std::shared_ptr<logger> log);
+  // `process`: the settings that outboxes share. steps: notified of steps of all events. They and `io` must
+  // outlive this object.
+  relay_host(boost::asio::io_context& io, settings process, std::shared_ptr<logger> log,
+             flow::step_observers steps = {});
   ~relay_host();
 
   // on_ended: every relay has stopped; false: something may still hold on to the reactor.
@@ -81,6 +83,7 @@ class relay_host {
   boost::asio::io_context& io_;
   settings process_;
   std::shared_ptr<logger> log_;
+  flow::step_observers steps_;
   std::map<std::string, std::unique_ptr<place>> places_;
   std::vector<std::unique_ptr<outbox_relay>> hanging_;  // stopped, but something may hold on to the reactor
   bool many_ = false;

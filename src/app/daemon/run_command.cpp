@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <csignal>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "app/command/outcome.hpp"
@@ -14,6 +15,7 @@
 #include "app/daemon/relay_host.hpp"
 #include "app/daemon/run_signals.hpp"
 #include "app/daemon/service_notices.hpp"
+#include "app/daemon/span_steps.hpp"
 #include "http/server.hpp"
 
 namespace outboxd::app {
@@ -94,8 +96,13 @@ int run_command(const setting_flags& flags, const run_options& options) {
   for (const int unused : {SIGUSR1, SIGUSR2}) std::signal(unused, SIG_IGN);  // they would end the process
 
   boost::asio::io_context io(1);
-  relay_host host(io, *process, log);
-  http::server server(io.get_executor(), handler_of(endpoints_of(host)), process->http.hosts);
+  std::optional<span_steps> spans;
+  if (process->otlp) spans.emplace(io, *process->otlp, log);
+  relay_host host(io, *process, log, spans ? flow::step_observers{&*spans} : flow::step_observers());
+  endpoints pages = endpoints_of(host);
+  if (spans)
+    pages.metrics = [others = pages.metrics, &spans] { return others() + to_metrics(spans->counts()); };
+  http::server server(io.get_executor(), handler_of(std::move(pages)), process->http.hosts);
   if (const auto heard = listen(server, process->http, *log); !heard) {
     log->error(heard.error().message);
     return exit_failure;
@@ -118,7 +125,12 @@ int run_command(const setting_flags& flags, const run_options& options) {
     signals.cancel();
     server.stop();
     notices.stop();
-    if (!closed_all) io.stop();
+    if (!closed_all) return io.stop();
+    if (!spans) return;
+    spans->stop([&](bool sender_clean) {
+      clean = sender_clean;
+      if (!clean) io.stop();
+    });
   });
   notices.start();
   io.run();

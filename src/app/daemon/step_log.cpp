@@ -37,14 +37,6 @@ step_words words_of_step(flow::step what) {
   return {};
 }
 
-// As OpenTelemetry's conventions name it for a producer.
-std::string destination_name(const flow::destination& to) {
-  if (to.exchange.empty() && to.routing_key.empty()) return "amq.default";
-  if (to.exchange.empty()) return std::string(to.routing_key);
-  if (to.routing_key.empty()) return std::string(to.exchange);
-  return fmt::format("{}:{}", to.exchange, to.routing_key);
-}
-
 log_fields fields_with(const event& of, const flow::destination& to, std::string_view operation,
                        const std::optional<std::string>& trace) {
   log_fields out{
@@ -64,6 +56,13 @@ log_fields fields_with(const event& of, const flow::destination& to, std::string
 }
 
 }  // namespace
+
+std::string destination_name(const flow::destination& to) {
+  if (to.exchange.empty() && to.routing_key.empty()) return "amq.default";
+  if (to.exchange.empty()) return std::string(to.routing_key);
+  if (to.routing_key.empty()) return std::string(to.exchange);
+  return fmt::format("{}:{}", to.exchange, to.routing_key);
+}
 
 log_fields fields_of(const event& of, const flow::destination& to, std::string_view operation) {
   return fields_with(of, to, operation, trace_id_of_headers(of.headers));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "app/daemon/log.hpp"
@@ -13,6 +14,9 @@ namespace outboxd::app {
 // The names are those of OpenTelemetry's messaging conventions, and ours with the prefix "outboxd.". Of its
 // headers an event tells the trace id and nothing else. `operation`: messaging.operation.name.
 log_fields fields_of(const event& of, const flow::destination& to, std::string_view operation);
+
+// As OpenTelemetry's conventions name it for a producer.
+std::string destination_name(const flow::destination& to);
 
 class step_log final : public flow::step_observer {
  public:
