@@ -21,6 +21,7 @@ std::vector<std::unique_ptr<part>> all_parts() {
   all.push_back(replay_part());
   all.push_back(observed_part());
   all.push_back(console_part());
+  all.push_back(otlp_part());
   all.push_back(retention_part());
   all.push_back(partitions_part());
   all.push_back(adopt_part());

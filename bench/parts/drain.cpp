@@ -76,7 +76,7 @@ class full_drain : public part {
     for (const auto& type : queue_types_) drain_with(on, out, type, lines);
     out.draw(lines);
     out.section("a small drain under valgrind");
-    if (const auto count = instructions_per_event(on, counted_events_ / 6, counted_events_))
+    if (const auto count = instructions_per_event(on, {.events = counted_events_}))
       out.figure("relay instructions in user space", {*count}, "/event");
     else
       out.note("valgrind is not installed: instructions are not counted");

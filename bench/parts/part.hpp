@@ -36,6 +36,7 @@ std::unique_ptr<part> insert_part();
 std::unique_ptr<part> waiting_part();
 std::unique_ptr<part> observed_part();
 std::unique_ptr<part> console_part();
+std::unique_ptr<part> otlp_part();
 std::unique_ptr<part> retention_part();
 std::unique_ptr<part> partitions_part();
 std::unique_ptr<part> adopt_part();

@@ -15,11 +15,11 @@ using namespace std::chrono_literals;
 
 constexpr auto valgrind = "/usr/bin/valgrind";
 
-double instructions_of(const setup& on, std::int64_t events) {
+double instructions_of(const setup& on, const filling& how, const std::vector<std::string>& relay_flags) {
   stage where(on);
-  where.fill({.events = events});
+  where.fill(how);
   std::vector<std::string> words{"--tool=callgrind", "--callgrind-out-file=/dev/null", on.program("outboxd")};
-  const auto run = relay_arguments(on, {});
+  const auto run = relay_arguments(on, relay_flags);
   words.insert(words.end(), run.begin(), run.end());
   test::process counted(
       {.program = valgrind, .arguments = words, .environment = relay_environment(on, where), .log_file = {}});
@@ -39,9 +39,13 @@ double instructions_of(const setup& on, std::int64_t events) {
 
 }  // namespace
 
-std::optional<double> instructions_per_event(const setup& on, std::int64_t few, std::int64_t more) {
+std::optional<double> instructions_per_event(const setup& on, const filling& how,
+                                             const std::vector<std::string>& relay_flags) {
   if (!std::filesystem::exists(valgrind)) return std::nullopt;
-  return (instructions_of(on, more) - instructions_of(on, few)) / static_cast<double>(more - few);
+  auto few = how;
+  few.events = how.events / 6;
+  return (instructions_of(on, how, relay_flags) - instructions_of(on, few, relay_flags)) /
+         static_cast<double>(how.events - few.events);
 }
 
 }  // namespace outboxd::bench

@@ -60,12 +60,14 @@ void stage::purge() {
 
 void stage::insert(test::database& session, const filling& how) {
   session.exec(
-      "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, exchange, payload)"
+      "INSERT INTO outbox.event (aggregate_type, aggregate_id, event_type, exchange, payload, headers)"
       " SELECT 'order', (n * 7919 % $1::bigint)::text, $2, $3,"
-      " jsonb_build_object('a', n * 7919 % $1::bigint, 'n', n, 'text', repeat('x', $4::int))"
+      " jsonb_build_object('a', n * 7919 % $1::bigint, 'n', n, 'text', repeat('x', $4::int)),"
+      " CASE WHEN $6::bigint = 0 THEN '{}' ELSE jsonb_build_object('traceparent',"
+      " format('00-%s-%s-0%s', md5(n::text), left(md5(n::text), 16), (n % $6::bigint = 0)::int)) END"
       " FROM generate_series(1, $5::bigint) AS n",
       {std::to_string(how.aggregates), event_type(), exchange(), std::to_string(how.size),
-       std::to_string(how.events)});
+       std::to_string(how.events), std::to_string(how.sampled_every)});
 }
 
 // In portions, like events that are published: a single transaction of five million rows behaves differently.

@@ -16,6 +16,8 @@ struct filling {
   std::int64_t events = 100'000;
   std::int64_t aggregates = 20'000;
   std::int64_t size = 200;  // bytes of the text in the payload
+  std::int64_t sampled_every =
+      0;  // each event has a traceparent, of which one in so many is sampled; 0: none
 
   // The message: {"a": 12345, "n": 123456, "text": "…"}
   std::int64_t body_bytes() const { return size + 37; }
