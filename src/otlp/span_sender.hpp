@@ -54,8 +54,8 @@ class span_sender {
 
   void add(const span_context& at, const published_event& of);
 
-  // Sends what there is, if the latest try was good. `then` is called within limits.last; clean: nothing holds
-  // on to the reactor any more. No add() after it.
+  // Sends the queued spans if the latest request succeeded. `then` is called within limits.last; clean: nothing
+  // keeps the reactor busy any more. Do not call add() afterwards.
   void stop(std::function<void(bool clean)> then);
 
   const span_counts& counts() const { return counts_; }

@@ -148,8 +148,8 @@ struct totals {
   std::size_t published = 0;
 };
 
-// 9: the totals that each relay reports on a clean stop, without those of side outboxes. They do not exceed the number of deliveries; without
-// faults, when no life is missing, they match the table.
+// 9: the totals that each relay reports on a clean stop, without those of side outboxes. They do not exceed
+// the number of deliveries; without faults, when no life is missing, they match the table.
 totals check_totals(const evidence& from, surroundings& all, std::vector<std::string>& violations) {
   static const std::regex words{R"(  (main: )?stopped; (\d+) events published)"};
   totals sum;
