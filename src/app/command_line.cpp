@@ -48,7 +48,7 @@ std::vector<std::string> names_of(const std::vector<outbox_file>& files) {
   return out;
 }
 
-// The outboxes that are meant. Empty: the one of the main settings.
+// The outboxes selected on the command line. Empty: only the outbox of the main settings.
 result<std::vector<outbox_file>> outboxes_for(const command& what, const setting_flags& flags,
                                               const std::optional<std::string>& name) {
   if (what.of == scope::process) {
@@ -83,7 +83,8 @@ int run_for(const command& what, const result<raw_settings>& raw, const std::str
   return what.run(*read);
 }
 
-// Returns the worst exit status. Before the output of each of several outboxes, standard error has its name.
+// Returns the worst exit status. With several outboxes, prints each one's name on standard error before its
+// output.
 int run_for_outboxes(const command& what, const setting_flags& flags,
                      const std::optional<std::string>& name) {
   const auto main = flags.gather();

@@ -1,4 +1,4 @@
-// command_line: flags and commands.
+// command_line: defines the flags and commands.
 #pragma once
 
 #include "app/command/command_set.hpp"

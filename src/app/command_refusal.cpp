@@ -36,7 +36,7 @@ std::string key_of_flag(std::string_view flag) {
   return key_of_words(words);
 }
 
-// Identified by its position among the arguments; shown only if everything before it is a command.
+// Identifies the argument by its position; shows it only if everything before it is a command.
 std::string stray_argument(const std::string& one, const std::vector<std::string>& arguments) {
   const auto at = std::find(arguments.begin(), arguments.end(), one);
   const auto place = std::distance(arguments.begin(), at) + 1;
@@ -58,7 +58,7 @@ int refuse_extras(const std::vector<std::string>& extras, const std::vector<std:
                             stray_argument(extras.front(), arguments)));
 }
 
-// `outboxd --relay-lanes run` gives a setting the value "run", and no command.
+// `outboxd --relay-lanes run` sets relay.lanes to "run" and names no command.
 int refuse_without_command(const CLI::App& app, const std::vector<std::string>& arguments) {
   for (std::size_t i = 1; i < arguments.size(); ++i) {
     const auto is_named = [&](const CLI::App* one) { return one->get_name() == arguments[i]; };
@@ -70,8 +70,7 @@ int refuse_without_command(const CLI::App& app, const std::vector<std::string>& 
   return refuse("no command given; see `outboxd --help`");
 }
 
-// A word in the place of the command is shown; a word after a flag is not, because it may be the flag's
-// value.
+// Shows a word in the place of the command, but not a word after a flag, which may be the flag's value.
 int refuse_command(const CLI::App& app, const std::vector<std::string>& extras,
                    const std::vector<std::string>& arguments) {
   if (extras.empty()) return refuse_without_command(app, arguments);
@@ -80,7 +79,7 @@ int refuse_command(const CLI::App& app, const std::vector<std::string>& extras,
   return refuse_unknown_command(arguments.front());
 }
 
-// `outboxd route` without --event-type.
+// Handles a missing required option, such as `outboxd route` without --event-type.
 int refuse_without_option(const CLI::App& command) {
   std::string missing;
   for (const CLI::Option* one : command.get_options())
@@ -88,7 +87,7 @@ int refuse_without_option(const CLI::App& command) {
   return refuse(fmt::format("'{0}' needs {1}; see `outboxd help {0}`", command.get_name(), missing));
 }
 
-// The same for the second word of a command with subcommands: `outboxd events lsit`.
+// Handles an unknown subcommand, such as `outboxd events lsit`.
 int refuse_subcommand(const CLI::App& group, const std::vector<std::string>& extras,
                       const std::vector<std::string>& arguments) {
   std::vector<std::string> known;
@@ -110,7 +109,7 @@ int refuse_number_of_values(std::string_view words) {
   return refuse(fmt::format("flag '{}' is given more than once; see `outboxd --help`", flag));
 }
 
-// The option with this name of the command or one of its parents: each command has its own --json.
+// Finds the option with this name in the command or in one of its parents: each command has its own --json.
 const CLI::Option* find_option(const std::vector<const CLI::App*>& commands, const std::string& name) {
   for (const CLI::App* command : commands)
     for (const CLI::Option* one : command->get_options())
@@ -148,7 +147,7 @@ int refuse_flag_without_value(std::string_view flag) {
 // CLI11's messages quote arguments, except those about a wrong number of arguments.
 int refuse_command_line(const CLI::App& app, const std::vector<std::string>& arguments,
                         const CLI::ParseError& wrong) {
-  // Only commands can be missing, because nothing else is required.
+  // Only a command can be missing, because no option is required.
   if (dynamic_cast<const CLI::RequiredError*>(&wrong) != nullptr) {
     const auto given = app.get_subcommands();
     const auto extras = app.remaining(true);

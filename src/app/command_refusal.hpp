@@ -1,5 +1,5 @@
-// command_refusal: the error messages for a command line that CLI11 rejects. It may contain secrets in wrong
-// places, so hardly any of it is shown.
+// command_refusal: the error messages for a command line that CLI11 rejects. Most arguments are not shown,
+// because a secret may be in the wrong place.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -10,8 +10,8 @@
 
 namespace outboxd::app {
 
-// A flag that is followed by another flag instead of its value. CLI11 accepts any word as the value: with
-// "--relay-lanes --relay-batch 5" the lanes would be "--relay-batch". `arguments`: all arguments, without the
+// Returns a flag that is followed by another flag instead of its value. CLI11 accepts any word as the value:
+// "--relay-lanes --relay-batch 5" would set relay.lanes to "--relay-batch". `arguments` excludes the
 // program's name.
 std::optional<std::string> flag_without_value(const CLI::App& app, const std::vector<std::string>& arguments);
 

@@ -1,4 +1,4 @@
-// main: the daemon's entry point.
+// main: the program's entry point.
 #include <cstdio>
 #include <exception>
 
@@ -11,7 +11,7 @@ int main(int argc, char** argv) {
   try {
     outboxd::app::forbid_core_dumps();
     const int status = outboxd::app::run_command_line(argc, argv, outboxd::console::add_console_command);
-    // A full disk must not look like an empty list.
+    // If standard output cannot be written, for example to a full disk, the command must fail.
     if (std::fflush(stdout) == 0) return status;
     outboxd::app::say_error("the output could not be written");
     return outboxd::app::exit_failure;

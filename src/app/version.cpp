@@ -25,11 +25,11 @@ std::string libpq_version() {
 std::string version_text() {
   std::string out = fmt::format("outboxd {}\n", OUTBOXD_VERSION);
   out += fmt::format("commit {}\n", commit().empty() ? "unknown" : commit());
-  // The libraries that are loaded, which may be newer than those used for the build.
+  // The libraries loaded at run time may be newer than those used for the build.
   out += fmt::format("libpq {}\n", libpq_version());
   out += fmt::format("librabbitmq {}\n", ::amqp_version());
   out += fmt::format("{}\n", ::OpenSSL_version(OPENSSL_VERSION));
-  // The libraries that are compiled in.
+  // These libraries are compiled in.
   out += fmt::format("Boost {}.{}.{}\n", BOOST_VERSION / 100000, BOOST_VERSION / 100 % 1000,
                      BOOST_VERSION % 100);
   out += fmt::format("fmt {}.{}.{}\n", FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100);

@@ -14,7 +14,7 @@ namespace outboxd::app::check {
 // words: the message of the refused login, or of the connection that exceeded a limit.
 std::string login_remedy(const std::string& words, const amqp::url& target);
 
-// For all exchanges at once, because rabbitmqctl replaces earlier permissions.
+// Grants permissions for all exchanges at once, because rabbitmqctl replaces earlier permissions.
 std::string permission_remedy(const amqp::url& target, const std::vector<std::string>& writes,
                               const std::vector<std::string>& declares);
 

@@ -41,7 +41,7 @@ finding judge_clock(std::chrono::duration<double> offset, std::chrono::duration<
 finding check_notification(context& of);
 finding check_locks(context& of);
 
-// broker_checks.cpp: each URL of amqp.url.
+// broker_checks.cpp: checks each URL of amqp.url.
 findings check_broker(const settings& from);
 
 // policy_checks.cpp: facts about these exchanges that only RabbitMQ's management API reports.

@@ -64,7 +64,7 @@ class context {
   const relay::postgres_settings& database() const { return from_.relay.leader.database; }
   // The statement of sql/check, with its placeholders filled in.
   std::string statement(const std::string& name) const;
-  // Runs it with parameters. The parameters and the result are in binary format.
+  // Runs the statement of sql/check with parameters. The parameters and the result are in binary format.
   result<pg::rows> look(const std::string& name, std::vector<std::string> parameters);
   boost::asio::io_context& io() { return io_; }
 

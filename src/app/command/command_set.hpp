@@ -13,9 +13,9 @@ namespace outboxd::app {
 
 // How many outboxes a command works on, if several are configured.
 enum class scope {
-  process,  // it is not about a single outbox
+  process,  // the command does not concern a single outbox
   one,
-  any,  // one, or all of them one after another
+  any,  // one outbox, or all of them one after another
 };
 
 struct command {

@@ -31,7 +31,7 @@ constexpr std::string_view count_processed =
     "SELECT count(*) FROM {0}.processed_event AS p WHERE p.processed_at < $1::timestamptz";
 
 struct pruned_rows {
-  std::int64_t gone = 0;  // rows deleted, or to be deleted
+  std::int64_t gone = 0;  // rows deleted, or with --dry-run the rows that would be deleted
   std::int64_t kept = 0;  // rows that something else refers to or protects
   std::string why;        // the reason for the first kept row
 };

@@ -28,11 +28,11 @@ std::vector<std::string> list_of(std::string_view text) {
 
 bool is_loopback(const http::address& where) {
   const auto* tcp = std::get_if<http::tcp_address>(&where);
-  if (tcp == nullptr) return true;  // the file of a Unix socket has its own rights
+  if (tcp == nullptr) return true;  // file permissions protect a Unix socket
   return tcp->host == "::1" || tcp->host.starts_with("127.");
 }
 
-// Visible ASCII: it travels in headers.
+// A token must be visible ASCII, because it is sent in HTTP headers.
 bool is_token(std::string_view text) {
   return text.size() >= shortest_token &&
          std::all_of(text.begin(), text.end(), [](unsigned char c) { return c > ' ' && c < 0x7F; });
@@ -73,7 +73,7 @@ void read_proxy(setting_reader& from, console_settings& to) {
   for (const std::string& one : list_of(from.value(addresses).text)) {
     if (!http::is_ipv4(one) && !http::is_ipv6(one))
       return from.refuse(addresses, "IP addresses, such as 127.0.0.1 or fd00::7, or a list of such");
-    // In the form of the peer's address.
+    // Formats the address like the peer's address, so that the two can be compared.
     std::array<unsigned char, sizeof(in6_addr)> bytes{};
     std::array<char, INET6_ADDRSTRLEN> text{};
     const int family = http::is_ipv6(one) ? AF_INET6 : AF_INET;
@@ -88,7 +88,7 @@ void read_proxy(setting_reader& from, console_settings& to) {
       from.refuse(users, "names of users as the proxy sends them, a list of these, or *");
 }
 
-// What has to fit together.
+// Checks the settings that depend on each other.
 void check_console(setting_reader& from, const console_settings& on) {
   if (on.access == console_access::off)
     return from.refuse("console.access", "read or act for the console to be served");

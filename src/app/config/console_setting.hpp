@@ -6,8 +6,8 @@
 
 namespace outboxd::app {
 
-// `serves`: it is the console that reads them. Others only look whether each value is allowed, and leave
-// files with secrets alone, which they may have no right to read.
+// `serves`: the console itself reads the settings. Other commands only validate the values and do not open
+// the files that hold secrets, which they may not be permitted to read.
 void read_console(setting_reader& from, bool serves, settings& out);
 
 }  // namespace outboxd::app

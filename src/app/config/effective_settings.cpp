@@ -28,7 +28,7 @@ std::string in_quotes(std::string_view text) {
   return out + "\"";
 }
 
-// A path may contain any character, but a comment may not.
+// Escapes the characters that a path may contain but a TOML comment may not.
 std::string in_comment(std::string_view origin) {
   std::string out(origin);
   std::replace_if(
@@ -45,7 +45,9 @@ std::string as_value(const std::string& text) {
 std::string without_passwords(const std::string& key, const std::string& text) {
   if (key == "database.url") return pg::without_passwords(text);
   if (key.starts_with("console.")) return text.empty() ? text : "***";
-  if (key == "amqp.management_url") return text.empty() ? text : amqp::without_password(text);  // one URL
+  if (key == "amqp.management_url")
+    return text.empty() ? text : amqp::without_password(text);  // a single
+                                                                // URL
   std::string out;
   for (std::size_t begin = 0; begin <= text.size();) {
     const auto end = std::min(text.find(',', begin), text.size());
@@ -59,7 +61,7 @@ std::string without_passwords(const std::string& key, const std::string& text) {
 bool is_shown(const raw_settings& given, const setting_key& one, extent which) {
   const auto key = one.key();
   if (given.contains(key) || given.contains(key + "_file")) return true;
-  // A relay refuses retry.schedule together with these settings.
+  // A relay rejects retry.schedule together with these settings.
   if (given.contains("retry.schedule") &&
       (key == "retry.base" || key == "retry.cap" || key == "retry.max_attempts"))
     return false;
@@ -80,7 +82,7 @@ std::string line_of(const raw_settings& given, const setting_key& one) {
   return line_of(one.name, one.secret ? in_quotes(without_passwords(key, text)) : as_value(text), origin);
 }
 
-// Header names may contain any character, so they are quoted.
+// Quotes the header's name, because it may contain any character.
 std::string line_of_header(std::string_view name, const raw_value& value) {
   return line_of(fmt::format("{}.{}", route_headers, in_quotes(name)), value.text, value.origin);
 }

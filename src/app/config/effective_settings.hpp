@@ -8,12 +8,12 @@
 namespace outboxd::app {
 
 enum class extent {
-  usual,  // the common settings, and the given ones
+  usual,  // the common settings, and all settings that were given
   all,
 };
 
-// The output means the same when it is read as a configuration file, except for the passwords, which are ***.
-// Each line ends with the origin of the setting as a comment.
+// The output is a valid configuration file with the same settings, except that passwords are replaced with
+// ***. Each line ends with a comment that names the setting's origin.
 std::string to_toml(const settings& from, extent which);
 
 }  // namespace outboxd::app

@@ -6,7 +6,7 @@
 namespace outboxd::app {
 namespace {
 
-// What the tests, the benchmarks, the private servers and other scripts of a checkout read.
+// Returns whether the tests, benchmarks, development servers or scripts of a checkout read this variable.
 bool is_of_the_checkout(std::string_view name) {
 #ifdef OUTBOXD_FAILPOINTS
   // core/failpoint.hpp reads them
@@ -19,7 +19,7 @@ bool is_of_the_checkout(std::string_view name) {
                      [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
-// Kubernetes sets these in every pod beside a Service whose name is outboxd or begins with outboxd- (its
+// Kubernetes sets these variables in every pod that can see a Service named outboxd or outboxd-* (Kubernetes
 // manual, "Accessing the Service", environment variables): OUTBOXD_SERVICE_HOST, OUTBOXD_SERVICE_PORT[_NAME],
 // OUTBOXD_PORT=tcp://…, OUTBOXD_PORT_9464_TCP[_ADDR].
 bool is_of_kubernetes(std::string_view name, std::string_view value) {

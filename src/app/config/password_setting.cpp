@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view separators = " \t\n\r";
 
-// Empty: nothing.
+// Returns why the program cannot be used; empty if it can.
 std::string wrong_with_program(const std::string& program) {
   if (!program.starts_with('/'))
     return "is no absolute path, and PATH is not searched; give one such as /usr/bin/aws";
@@ -87,7 +87,7 @@ std::shared_ptr<relay::password_command> read_password_command(setting_reader& f
     return nullptr;
   }
   if (words->empty()) return nullptr;
-  // Arguments may be secrets of their own: only the program is named.
+  // The error names only the program, because its arguments may be secrets.
   if (const auto wrong = wrong_with_program(words->front()); !wrong.empty()) {
     from.fail(fmt::format("{} ({}): '{}' {}", key, origin, words->front(), wrong));
     return nullptr;

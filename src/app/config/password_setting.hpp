@@ -12,21 +12,23 @@
 
 namespace outboxd::app {
 
-// A program and its arguments, separated by blanks. Within "" or '' a blank is part of a word, and within ""
-// a backslash takes the next character as it is. Nothing else is special: there is no shell.
+// Splits the text into a program and its arguments, separated by blanks. A blank within "" or '' is part of a
+// word; within "" a backslash escapes the next character. There is no shell, so no other character is
+// special.
 result<std::vector<std::string>> split_command(std::string_view text);
 
-// The same text again: of a list of words, as a TOML array gives it.
+// The inverse of split_command(), for a list of words from a TOML array.
 std::string join_command(const std::vector<std::string>& words);
 
-// None if the setting is empty, or refused: the program has to be an executable file under an absolute path.
+// Returns null if the setting is empty or rejected: the program must be an executable file with an absolute
+// path.
 std::shared_ptr<relay::password_command> read_password_command(setting_reader& from, const std::string& key);
 
-// For relay::secret. A password in the address as well is an error.
+// Adds the password to the address, for relay::secret. Fails if the address already has a password.
 result<std::string> join_database_password(const std::string& url, const std::string& password);
 result<std::string> join_amqp_password(const std::string& url, const std::string& password);
 
-// Why this address does not go with the command.
+// Fails if the address has a password, because the command supplies it.
 result<void> check_no_password(bool has_password, std::string_view section);
 
 }  // namespace outboxd::app

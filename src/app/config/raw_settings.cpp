@@ -33,7 +33,7 @@ tl::unexpected<error> unknown(std::string_view kind, std::string_view shown, std
   return permanent(fmt::format("unknown {} '{}' in {}; {}", kind, shown, origin, remedy));
 }
 
-// A list of words is one program with its arguments; other lists are lists.
+// A command may be an array of words, the program and its arguments; other arrays are lists of values.
 std::optional<std::string> text_for(std::string_view key, const toml::node& value) {
   const auto* list = value.as_array();
   if (list == nullptr || !key.ends_with(".password_command")) return text_of(value);
@@ -83,7 +83,7 @@ result<toml::table> parse_file(const std::string& path, std::string_view named_b
 
 constexpr std::string_view variable_prefix = "OUTBOXD_";
 
-// OUTBOXD_RELAY_BATCH_BYTES → relay.batch_bytes. The schema has a short name here as it has among the flags.
+// OUTBOXD_RELAY_BATCH_BYTES → relay.batch_bytes. The variable for the schema has a short name, like its flag.
 std::string key_of(std::string_view variable) {
   std::string name(variable.substr(variable_prefix.size()));
   std::transform(name.begin(), name.end(), name.begin(),

@@ -1,4 +1,5 @@
-// raw_settings: the settings as text with where each came from: flags beat environment beats file.
+// raw_settings: the settings as text, with their origins. Flags override the environment, which overrides the
+// file.
 #pragma once
 
 #include <map>
@@ -12,26 +13,27 @@ namespace outboxd::app {
 
 struct raw_value {
   std::string text;
-  std::string
-      origin;  // for messages: "flag --relay-lanes", "environment OUTBOXD_RELAY_LANES", "outboxd.toml:3"
+  std::string origin;  // for error messages: "flag --relay-lanes", "environment OUTBOXD_RELAY_LANES",
+                       // "outboxd.toml:3"
 };
 
 using raw_settings = std::map<std::string, raw_value>;  // by key
 
-// Names the TOML file, as the flag --config does.
+// The variable that names the TOML file, like the flag --config.
 inline constexpr std::string_view config_variable = "OUTBOXD_CONFIG";
 
-// Names the folder of files that each give one outbox, as the flag --outboxes does.
+// The variable that names the directory of outbox files, like the flag --outboxes.
 inline constexpr std::string_view outboxes_variable = "OUTBOXD_OUTBOXES";
 
-// The TOML file. Unknown keys are errors. `named_by`: where its path came from, for messages.
+// Reads the TOML file. Unknown keys are errors. `named_by`: the origin of the file's path, for error
+// messages.
 result<raw_settings> read_file(const std::string& path, std::string_view named_by = "flag --config");
 
-// OUTBOXD_<SECTION>_<KEY> and OUTBOXD_SCHEMA, out of "NAME=value" strings. Any other name with OUTBOXD_ is an
-// error, but for these two and those in foreign_variables.hpp.
+// Reads OUTBOXD_<SECTION>_<KEY> and OUTBOXD_SCHEMA from "NAME=value" strings. Fails for any other name that
+// begins with OUTBOXD_, except the two variables above and those in foreign_variables.hpp.
 result<raw_settings> read_environment(char** environment);
 
-// Adds what `weaker` has and `stronger` has not. A secret's key and its key_file count as one.
+// Adds the settings of `weaker` that `stronger` lacks. A secret's key and its key_file count as one setting.
 raw_settings merge(raw_settings stronger, const raw_settings& weaker);
 
 }  // namespace outboxd::app

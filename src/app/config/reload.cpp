@@ -18,7 +18,7 @@ std::vector<std::string_view> live_between(const settings& a, const settings& b)
   return out;
 }
 
-// Compares only the texts: a setting may move to another place and keep its meaning.
+// Compares only the values: moving a setting to another line or file does not change it.
 bool differs(const raw_settings& a, const raw_settings& b, const std::string& key,
              std::string_view fallback) {
   const auto text_in = [&](const raw_settings& all) {

@@ -1,4 +1,4 @@
-// reload: which changed settings a running relay takes up, and which take effect at its restart.
+// reload: which changed settings a running relay applies, and which require a restart.
 #pragma once
 
 #include <array>
@@ -10,8 +10,8 @@
 
 namespace outboxd::app {
 
-// These settings and the routes change at run time: relay::adopt and logger::adopt take them up. A change to
-// or from retention.published = 0s takes effect only when the relay is restarted.
+// These settings and the routes can change at run time: relay::adopt and logger::adopt apply them. A change
+// to or from retention.published = 0s takes effect only when the relay is restarted.
 inline constexpr std::array<std::string_view, 16> live_keys{
     "amqp.confirm_timeout",
     "relay.sweep_interval",
@@ -32,16 +32,16 @@ inline constexpr std::array<std::string_view, 16> live_keys{
 };
 
 struct reloaded {
-  settings in_force;                    // the former settings with the changed live ones
-  std::vector<std::string> taken_up;    // keys
-  std::vector<std::string> at_restart;  // keys of changed settings that take effect at the next start
+  settings in_force;                    // the previous settings with the changed live settings
+  std::vector<std::string> taken_up;    // keys of the settings that were applied
+  std::vector<std::string> at_restart;  // keys of the changed settings that require a restart
 };
 
-// Fails if `found` is invalid, or if its live settings do not fit the settings that stay. Then nothing
-// changes.
+// Fails, without changing anything, if `found` is invalid or its live settings conflict with the settings
+// that cannot change.
 result<reloaded> reload(const settings& in_force, const raw_settings& found);
 
-// The text of a setting and its origin.
+// Returns the text of a setting and its origin.
 raw_value value_of(const settings& from, const std::string& key);
 
 }  // namespace outboxd::app

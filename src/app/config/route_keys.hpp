@@ -1,5 +1,5 @@
-// route_keys: what a table [[route]] of the settings file may have, and what its keys are called among the
-// raw settings: route[2].exchange is of the second one.
+// route_keys: the keys that a table [[route]] of the settings file may contain, and their names in the raw
+// settings: route[2].exchange belongs to the second table.
 #pragma once
 
 #include <array>
@@ -16,15 +16,16 @@ inline constexpr std::array<std::string_view, 15> route_keys{
     "expiration",  "persistent", "correlation_id", "mandatory",        "deduplication_header",
 };
 
-// A table of its own: each header is a key, route[2].headers.tenant, and its value is JSON.
+// The key of a nested table. Each header in it has its own raw key, route[2].headers.tenant, with a JSON
+// value.
 inline constexpr std::string_view route_headers = "headers";
 
-// Counted from 1.
+// `number` starts at 1.
 std::string route_key(std::size_t number, std::string_view name);
 
 bool is_route_key(std::string_view key);
 
-// Both parts of such a key.
+// The two parts of a route key.
 struct route_key_parts {
   std::size_t number;
   std::string_view name;

@@ -25,7 +25,7 @@ bool has_control_characters(std::string_view text) {
   return std::any_of(text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c == 127; });
 }
 
-// The keys of one route.
+// Reads the keys of one route.
 class route_reader {
  public:
   route_reader(std::size_t number, setting_reader& errors) : number_(number), errors_(errors) {}
@@ -59,7 +59,7 @@ class route_reader {
     return found == values_.end() ? nullptr : found->second;
   }
 
-  // "route[2].exchange = '' (outboxd.toml:7) is empty"
+  // Writes an error such as "route[2].exchange = '' (outboxd.toml:7) is empty".
   void fail(std::string_view name, std::string_view what) {
     const raw_value& given = *find(name);
     errors_.fail(fmt::format("{} = '{}' ({}) {}", route_key(number_, name), given.text, given.origin, what));
@@ -85,7 +85,7 @@ class route_reader {
     return glob(given->text);
   }
 
-  // NAME or NAME=PATTERN
+  // Parses NAME or NAME=PATTERN.
   std::optional<header_condition> condition() {
     const raw_value* const given = find("header");
     if (given == nullptr) return std::nullopt;
@@ -96,7 +96,7 @@ class route_reader {
     return header_condition{name, glob(given->text.substr(equals + 1))};
   }
 
-  // "" is the default exchange, as in a row.
+  // "" is the default exchange, as in an event's row.
   std::optional<text_template> exchange() {
     const raw_value* const given = find("exchange");
     if (given == nullptr || !given->text.empty()) return fitting("exchange");
@@ -140,7 +140,7 @@ class route_reader {
     return out;
   }
 
-  // A template, but for the empty text.
+  // Parses the text as a template, unless it is empty.
   void set_text(std::string_view key, const std::string& text, route_header& of) {
     if (text.empty()) {
       of.fixed.value = text;
@@ -175,7 +175,7 @@ class route_reader {
     return static_cast<std::uint8_t>(*number);
   }
 
-  // RabbitMQ counts it in 32 bits.
+  // RabbitMQ stores the expiration in 32 bits.
   std::optional<std::chrono::milliseconds> expiration() {
     const raw_value* const given = find("expiration");
     if (given == nullptr) return std::nullopt;

@@ -1,4 +1,4 @@
-// route_settings: the routes of the raw settings, checked.
+// route_settings: validates the routes of the raw settings.
 #pragma once
 
 #include <string>
@@ -10,14 +10,14 @@
 
 namespace outboxd::app {
 
-// In their order in the file. What is wrong fails the reader: the error names the key, the value, where it
-// came from and what is allowed.
+// Returns the routes in the order of the file. An invalid route makes the reader fail; the error names the
+// key, the value, its origin and the allowed values.
 std::vector<std::shared_ptr<const route>> read_routes(const raw_settings& raw, setting_reader& from);
 
-// Of routes that are not wrong, but probably not meant so.
+// Returns warnings about valid routes that are probably mistakes.
 std::vector<std::string> route_warnings(const routing& of);
 
-// "two, three": the names, for people; "none" if there are none.
+// Returns the names for people, such as "two, three"; "none" if there are none.
 std::string names_of(const routing& of);
 
 }  // namespace outboxd::app

@@ -12,7 +12,7 @@
 namespace outboxd::app {
 namespace {
 
-// A header's value keeps its type.
+// Writes a header's value as JSON, which preserves its type.
 std::optional<std::string> json_of(const toml::node& value) {
   using nlohmann::json;
   const auto dump = [](const json& one) { return one.dump(-1, ' ', false, json::error_handler_t::replace); };

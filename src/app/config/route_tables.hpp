@@ -1,4 +1,4 @@
-// route_tables: the tables [[route]] of the settings file as raw settings.
+// route_tables: converts the tables [[route]] of the settings file to raw settings.
 #pragma once
 
 #include <toml++/toml.h>
@@ -10,13 +10,14 @@
 
 namespace outboxd::app {
 
-// Adds the keys (route_keys.hpp). An error names file and line.
+// Adds the keys described in route_keys.hpp. Errors name the file and the line.
 result<void> read_route_tables(const std::string& path, const toml::node& from, raw_settings& out);
 
-// One value as the text that a flag would have; nothing if it is none. A list of texts is joined with commas.
+// Returns a value as text, in the format of a flag; nullopt for a table. A list of texts is joined with
+// commas.
 std::optional<std::string> text_of(const toml::node& value);
 
-// outboxd.toml:12
+// Returns an origin such as "outboxd.toml:12".
 std::string origin_of(const std::string& path, const toml::source_region& where);
 
 }  // namespace outboxd::app

@@ -11,7 +11,7 @@ namespace outboxd::app {
 
 namespace {
 
-// Empty: nothing that can be told before it is read.
+// Returns what is wrong with the file before it is read; empty if nothing is.
 std::string wrong_with_file(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) return {};

@@ -1,5 +1,5 @@
-// secret_file: a connection string kept in a file of its own, so that it is on no command line and in no
-// environment.
+// secret_file: a file that contains only a connection string, so that the string is not on the command line
+// or in the environment.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace outboxd::app {
 
-// The file's one line. A byte order mark and the newline at the end are dropped; another newline is an error.
-// Errors name the file and the remedy, never what is in it.
+// Returns the file's only line, without a byte order mark or the final newline; another newline is an error.
+// Errors name the file and the remedy, never the content.
 result<std::string> read_secret_file(const std::string& path);
 
 bool is_world_readable(const std::string& path);

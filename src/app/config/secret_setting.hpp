@@ -1,4 +1,4 @@
-// secret_setting: a setting whose value is a secret, or stands in a file that KEY_file names.
+// secret_setting: a setting whose value is a secret, given directly or in a file named by KEY_file.
 #pragma once
 
 #include <string>
@@ -9,15 +9,15 @@
 
 namespace outboxd::app {
 
-// The text of a secret now, or the file that it is read from each time.
+// Returns the text of a secret, or the file from which it is read each time.
 relay::secret::text secret_of(setting_reader& from, const std::string& key);
 
 const std::string& origin_of_secret(const setting_reader& from, const std::string& key);
 
-// Only a file can be unreadable.
+// Reports a secret's file that cannot be read.
 void fail_unreadable(setting_reader& from, const std::string& key, const error& why);
 
-// Fails if both the secret and its file are given, and warns of a file that everybody can read.
+// Fails if both the secret and its file are given. Warns about a file that everybody can read.
 void check_secret_file(setting_reader& from, const std::string& key, std::vector<std::string>& warnings);
 
 }  // namespace outboxd::app

@@ -1,4 +1,4 @@
-// setting_flags: the flags of all settings, and the settings gathered from flags, environment and file.
+// setting_flags: the flags of all settings; collects the settings from flags, environment and file.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -16,20 +16,20 @@ namespace outboxd::app {
 
 class setting_flags {
  public:
-  // CLI11 keeps pointers to the values, so this object must not move, and must outlive the parsing.
+  // CLI11 keeps pointers to the values, so this object must not move and must outlive the parsing.
   explicit setting_flags(CLI::App& app);
   setting_flags(const setting_flags&) = delete;
   setting_flags& operator=(const setting_flags&) = delete;
 
-  // Call it after the parsing. Returns the settings from flags, environment and file.
+  // Returns the settings from flags, environment and file. Must be called after the parsing.
   result<raw_settings> gather() const;
 
-  // The files of --outboxes, of OUTBOXD_OUTBOXES, or of /etc/outboxd/outboxes.d if the main file is the
-  // default one. Empty: there is one outbox, that of the settings. Fails if a folder that is named cannot be
-  // read or has no such file.
+  // Returns the outbox files in the directory named by --outboxes or OUTBOXD_OUTBOXES, or in
+  // /etc/outboxd/outboxes.d if the main file is the default one. If the list is empty, the main settings
+  // define the only outbox. Fails if a directory that the user named cannot be read or has no such file.
   result<std::vector<outbox_file>> outboxes() const;
 
-  // The help of all settings. --help itself lists the common ones.
+  // Returns the help text of all settings. --help itself lists only the common ones.
   std::string help() const;
 
  private:
@@ -42,7 +42,7 @@ class setting_flags {
   };
   void add(CLI::App& app, flag what, const std::string& help);
   std::optional<raw_value> configuration_file()
-      const;  // its path; nullopt if no file is named and the default file does not exist
+      const;  // the main file's path; nullopt if no file is named and the default file does not exist
 
   std::deque<flag> flags_;
   CLI::Option* config_ = nullptr;

@@ -9,7 +9,7 @@
 namespace outboxd::app {
 namespace {
 
-// Levenshtein distance.
+// Computes the Levenshtein distance.
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
@@ -79,7 +79,8 @@ std::string key_of_words(std::string_view words) {
 
 std::optional<setting_names> nearest_setting(std::string_view misspelled) {
   constexpr std::size_t near_enough = 4;
-  // The limit for a name without its section. Short words are near to others by chance.
+  // The maximum distance for a name given without its section. It is smaller for short words, which are often
+  // similar by chance.
   const std::size_t near_enough_alone = std::min(near_enough, misspelled.size() / 3 + 1);
   std::optional<setting_names> best;
   std::size_t best_distance = near_enough;

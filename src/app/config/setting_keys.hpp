@@ -10,9 +10,9 @@
 namespace outboxd::app {
 
 enum class rank {
-  common,      // many installations set it
-  advanced,    // few installations set it: `help settings` and `--print-config --all` show it
-  deprecated,  // works for one release more
+  common,      // many installations set this setting
+  advanced,    // few installations set this setting; `help settings` and `--print-config --all` list it
+  deprecated,  // the setting works for one more release
 };
 
 struct setting_key {
@@ -20,7 +20,7 @@ struct setting_key {
   std::string_view name;
   std::string_view fallback;
   std::string_view help;
-  bool secret = false;  // may also come from a file: <key>_file
+  bool secret = false;  // the setting may also come from a file: <key>_file
 
   rank how() const;
 
@@ -128,14 +128,14 @@ inline constexpr std::array setting_keys{
     setting_key{"log", "format", "text", "text or json"},
 };
 
-// Set by most installations, besides routes.
+// The settings, besides routes, that most installations set.
 inline constexpr std::array<std::string_view, 7> common_settings{
     "database.url",        "amqp.url",    "relay.order", "retention.published",
     "retry.give_up_after", "http.listen", "log.format"};
 
 struct deprecated_setting {
   std::string_view key;
-  std::string_view instead;  // the advice for the user
+  std::string_view instead;  // the replacement that the error message suggests
 };
 inline constexpr std::array deprecated_settings{
     deprecated_setting{"amqp.heartbeat", "remove it: the relay proposes 10s, and RabbitMQ may ask for less"},
@@ -144,7 +144,7 @@ inline constexpr std::array deprecated_settings{
     deprecated_setting{"retry.schedule", "set retry.base, retry.cap and retry.max_attempts"},
 };
 
-// The names of a setting, or of the file that holds a secret one, in the three places.
+// The three names of a setting, or of the setting that names a secret's file.
 struct setting_names {
   std::string key;
   std::string flag;
@@ -157,8 +157,8 @@ bool is_section(std::string_view name);
 // unknown, the first word is taken as the section.
 std::string key_of_words(std::string_view words);
 
-// The setting that a misspelled key, or a key without its section, probably means. nullopt if none is near.
-// The configuration file's own setting has a flag and a variable, but no key.
+// Returns the setting that a misspelled key, or a key without its section, probably means; nullopt if no name
+// is close. The setting that names the configuration file has a flag and a variable, but no key.
 std::optional<setting_names> nearest_setting(std::string_view misspelled);
 
 }  // namespace outboxd::app

@@ -1,4 +1,5 @@
-// setting_reader: raw settings as typed values; what is missing has its default, what is wrong is refused.
+// setting_reader: converts raw settings to typed values. Missing settings get their defaults; invalid ones
+// are errors.
 #pragma once
 
 #include <array>
@@ -14,20 +15,20 @@
 
 namespace outboxd::app {
 
-// Keeps the first error and goes on with something in range. An error names the key, the value, where it came
-// from and what is allowed.
+// Stores the first error and continues with a valid value. The error names the key, the value, its origin and
+// the allowed values.
 class setting_reader {
  public:
-  // `raw` has to outlive it.
+  // `raw` must outlive the reader.
   explicit setting_reader(const raw_settings& raw);
 
   const raw_value& value(const std::string& key) const;
   bool has(const std::string& key) const { return raw_.contains(key); }
 
-  // Both ends included; `allowed` names them for the error.
+  // Both limits are inclusive; `allowed` describes them in the error.
   std::chrono::milliseconds duration(const std::string& key, std::chrono::milliseconds least,
                                      std::chrono::milliseconds most, std::string_view allowed);
-  // nullopt: never.
+  // Returns nullopt for "never".
   std::optional<std::chrono::milliseconds> duration_or_never(const std::string& key,
                                                              std::chrono::milliseconds least,
                                                              std::chrono::milliseconds most,
@@ -36,7 +37,7 @@ class setting_reader {
   std::int64_t size(const std::string& key, std::int64_t least, std::int64_t most, std::string_view allowed);
   bool yes(const std::string& key);
 
-  // The index of the value in `allowed`.
+  // Returns the index of the value in `allowed`.
   template <std::size_t Size>
   std::size_t choice(const std::string& key, const std::array<std::string_view, Size>& allowed) {
     return choice(key, std::vector<std::string_view>(allowed.begin(), allowed.end()));

@@ -45,7 +45,7 @@ void read_database(setting_reader& from, settings& out) {
     from.fail(fmt::format("{} ({}) {}", key, origin_of_secret(from, key), checked.error().message));
 }
 
-// "a,,b" has an empty part.
+// Keeps empty parts: "a,,b" has three parts.
 std::vector<std::string> split_list(std::string_view text) {
   std::vector<std::string> parts;
   for (;;) {
@@ -56,14 +56,14 @@ std::vector<std::string> split_list(std::string_view text) {
   }
 }
 
-// Empty parts are left out: a list that a template wrote may end with a comma.
+// Ignores empty parts, because a list generated from a template may end with a comma.
 std::vector<std::string> parts_of(std::string_view text) {
   auto parts = split_list(text);
   std::erase(parts, "");
   return parts;
 }
 
-// Each URL of the list is a secret of its own, read anew from the list every time.
+// Each URL of the list is a separate secret, which reads the list again every time.
 void read_broker_urls(setting_reader& from, settings& out) {
   const std::string key = "amqp.url";
   check_secret_file(from, key, out.warnings);
@@ -112,7 +112,7 @@ void read_management_url(setting_reader& from, settings& out) {
   };
 }
 
-// Empty: none.
+// Returns an empty name if there is no exchange.
 std::string exchange_name(setting_reader& from, const std::string& key) {
   constexpr std::size_t longest = 255;  // bytes, an AMQP short string
   const std::string& name = from.value(key).text;
@@ -178,7 +178,7 @@ void read_routing(setting_reader& from, settings& out) {
   routing.cloudevents.header_prefix = prefixes.at(from.choice("cloudevents.header_prefix", prefixes));
   const std::string key = "cloudevents.source";
   routing.cloudevents.source = from.value(key).text;
-  // The characters that RFC 3986 allows in a URI.
+  // The punctuation that RFC 3986 allows in a URI.
   constexpr std::string_view others = "-._~:/?#[]@!$&'()*+,;=%";
   const auto is_of_a_uri = [&](unsigned char c) {
     return c < 128 && (std::isalnum(c) != 0 || others.find(static_cast<char>(c)) != std::string_view::npos);
@@ -191,7 +191,7 @@ void read_routing(setting_reader& from, settings& out) {
 
 constexpr int most_events = 10'000;
 
-// The default of relay.batch.
+// Computes the default of relay.batch.
 int events_for(std::int64_t batch_bytes) {
   constexpr std::int64_t bytes_for_each = 5'333;  // 1500 events for 8 MB
   return static_cast<int>(std::clamp<std::int64_t>(batch_bytes / bytes_for_each, 1, most_events));
@@ -271,7 +271,7 @@ void read_log(setting_reader& from, settings& out) {
   out.log.format = from.choice("log.format", formats) == 0 ? log_format::text : log_format::json;
 }
 
-// "/etc/outboxd/outboxd.toml:12" is one of a file.
+// For example, "/etc/outboxd/outboxd.toml:12" is an origin in a file.
 std::vector<std::string> sources_of(const raw_settings& raw) {
   std::vector<std::string> out;
   for (const auto& [key, value] : raw) {

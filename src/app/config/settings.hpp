@@ -1,4 +1,4 @@
-// settings: what the settings mean, checked: types, ranges, and those that have to fit together.
+// settings: the typed, validated settings.
 #pragma once
 
 #include <chrono>
@@ -26,32 +26,32 @@ struct log_settings {
 };
 
 struct http_settings {
-  std::vector<http::address> listen;  // empty: off
+  std::vector<http::address> listen;  // the addresses to listen on; empty: no HTTP server
   http::allowed_hosts hosts;
-  std::vector<std::string> ready_requires;  // outboxes; empty: any one of them
+  std::vector<std::string> ready_requires;  // outboxes that readiness requires; empty: any one of them
 };
 
 struct settings {
-  std::string outbox;  // its name, if several are configured
+  std::string outbox;  // the outbox's name, if several are configured
   relay::relay_settings relay;
   http_settings http;
   console_settings console;
   log_settings log;
-  std::optional<http::url> otlp{};  // the collector of spans; nullopt: there is none
-  // The management API, for check; read anew each time, as any secret. Empty: there is none.
+  std::optional<http::url> otlp{};  // the collector of spans; nullopt: none
+  // Reads the URL of the management API, for `check`, each time. A null function means that none is set.
   std::function<result<http::url>()> management_url;
   std::int64_t total_bytes = 0;       // limit of payloads in memory for all outboxes of a process
   raw_settings raw;                   // the texts and their origins
-  std::vector<std::string> sources;   // where any of them came from: a file, the environment, flags
-  std::vector<std::string> warnings;  // not wrong, but worth a line in the log
+  std::vector<std::string> sources;   // where the settings came from: files, the environment, flags
+  std::vector<std::string> warnings;  // valid but suspicious settings, for the log
 };
 
-// What the settings are read for: a migration, like an operator's command, needs no broker, and leaves its
-// URL alone. Asking a relay for its health needs neither server. Only the console reads its secrets.
+// Why the settings are read. A migration or an operator's command needs no broker, so the broker's URL is not
+// read. A health check needs neither server. Only the console reads the console's secrets.
 enum class purpose { relay, migration, health, console };
 
-// Defaults fill in what is missing. An error names the key, the value, where it came from and what is
-// allowed; the value of a secret is not shown.
+// Uses defaults for missing settings. Errors name the key, the value, its origin and the allowed values; the
+// value of a secret is never shown.
 result<settings> read_settings(const raw_settings& raw, purpose what_for = purpose::relay);
 
 // Lowers relay.batch_bytes so that a relay holds at most `bytes` of payloads.

@@ -1,4 +1,4 @@
-// text_file: the bytes of a file, or the system's word why they cannot be had.
+// text_file: reads a whole file.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace outboxd::app {
 
-// The error is the reason alone, such as "Permission denied": who calls knows what the file is for.
+// The error is only the reason, such as "Permission denied"; the caller adds the purpose of the file.
 result<std::string> read_text_file(const std::string& path);
 
 }  // namespace outboxd::app

@@ -1,4 +1,4 @@
-// tls_setting: the settings of TLS to RabbitMQ and of the login by certificate.
+// tls_setting: the settings for TLS connections to RabbitMQ and for certificate authentication.
 #pragma once
 
 #include "app/config/setting_reader.hpp"
@@ -6,8 +6,8 @@
 
 namespace outboxd::app {
 
-// After the URLs of the broker, which say whether there is TLS. Its files are tried now, and read again for
-// each connection.
+// Must be called after the broker's URLs are read, because their scheme selects TLS. Checks that the files
+// can be loaded; each connection loads them again.
 void read_broker_tls(setting_reader& from, settings& out);
 
 }  // namespace outboxd::app

@@ -1,4 +1,4 @@
-// commands: run and health, for the command line.
+// commands: defines the commands run and health.
 #pragma once
 
 #include "app/command/command_set.hpp"
@@ -6,7 +6,7 @@
 
 namespace outboxd::app {
 
-// `run` reads the flags again at SIGHUP: they outlive it.
+// `flags` must outlive `run`, which reads them again at SIGHUP.
 void add_run_command(CLI::App& app, const setting_flags& flags, command_set& to);
 void add_health_command(CLI::App& app, command_set& to);
 

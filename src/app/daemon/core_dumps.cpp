@@ -6,8 +6,8 @@
 
 namespace outboxd::app {
 
-// With 0 the kernel writes no file, and pipes the memory to a program that core_pattern names all the same.
-// With 1 it does neither (core(5); fs/coredump.c).
+// With a limit of 0 the kernel writes no file, but still pipes the memory to a program that core_pattern
+// names. With a limit of 1 it does neither (core(5); fs/coredump.c).
 void forbid_core_dumps() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_CORE, &limit) != 0) return;

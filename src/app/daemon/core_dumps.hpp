@@ -1,10 +1,10 @@
-// core_dumps: a process that has secrets in its memory leaves no copy of it when it crashes.
+// core_dumps: disables core dumps, which would contain the secrets in a process's memory.
 #pragma once
 
 namespace outboxd::app {
 
-// Of this process and of those that it starts. Whoever needs one raises the soft limit from outside:
-// prlimit --core=unlimited --pid PID.
+// Applies to this process and its children. To get a core dump, raise the soft limit from outside: prlimit
+// --core=unlimited --pid PID.
 void forbid_core_dumps();
 
 }  // namespace outboxd::app

@@ -16,7 +16,7 @@ bool has_no_fixed_port(const http::address& where) {
   return tcp != nullptr && tcp->port == 0;
 }
 
-// `ready`: whether it can publish, not only whether it is alive.
+// `ready`: checks whether the relay can publish, not only whether its process is alive.
 int health_command(const settings& from, bool ready) {
   if (from.http.listen.empty()) return refuse("http.listen is off: the relay cannot be asked");
   const auto& where = from.http.listen.front();

@@ -19,7 +19,7 @@ http::response text_page(int status, std::string body) {
   return {status, std::string(http::plain_text), std::move(body)};
 }
 
-// Words of a server may be in any encoding: what is no UTF-8 is replaced, and does not throw.
+// Error messages of servers may be in any encoding: invalid UTF-8 is replaced instead of throwing.
 http::response json_page(int status, const nlohmann::json& body) {
   return {status, "application/json",
           body.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n"};

@@ -1,4 +1,4 @@
-// http_endpoints: what each path of the HTTP server answers.
+// http_endpoints: the paths of the HTTP server and their responses.
 #pragma once
 
 #include <functional>
@@ -10,16 +10,17 @@
 
 namespace outboxd::app {
 
-// Asked on the reactor, for each request.
+// Functions that are called on the reactor for each request.
 struct endpoints {
   std::function<std::optional<std::string>()>
-      unhealthy;                              // why the process should be restarted; nullopt: it is healthy
+      unhealthy;                              // why the process should be restarted; nullopt: the process is
+                                              // healthy
   std::function<nlohmann::json()> readiness;  // {"ready": bool, "reasons": [{"code", "message", "since"}]}
   std::function<std::string()> metrics;       // Prometheus' text format
   std::function<nlohmann::json()> status;
 };
 
-// /healthz, /readyz, /metrics, /status, and a list of them at /.
+// Handles /healthz, /readyz, /metrics, /status, and / with a list of them.
 http::handler handler_of(endpoints from);
 
 }  // namespace outboxd::app

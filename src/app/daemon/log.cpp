@@ -16,7 +16,7 @@
 namespace outboxd::app {
 namespace {
 
-// A pipe that poll() calls writable takes PIPE_BUF bytes at once without blocking (pipe(7)).
+// If poll() reports a pipe as writable, it accepts PIPE_BUF bytes without blocking (pipe(7)).
 constexpr std::size_t longest_line = 4096;
 
 class nonblocking_stderr final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
@@ -49,7 +49,7 @@ class nonblocking_stderr final : public spdlog::sinks::base_sink<spdlog::details
   std::size_t dropped_ = 0;
 };
 
-// Whatever collects the lines needs all of one: what is too long is said in part.
+// Shortens texts that are too long, because a log collector can parse only a complete line.
 void shorten(nlohmann::ordered_json& line, std::size_t most) {
   for (auto& [name, value] : line.items()) {
     if (!value.is_string()) continue;
@@ -79,7 +79,7 @@ class json_formatter final : public spdlog::formatter {
       for (const log_field& one : **beside_)
         std::visit([&](const auto& value) { line[std::string(one.name)] = value; }, one.value);
     auto text = text_of(line);
-    // A control character takes six bytes.
+    // A control character takes six bytes in JSON.
     for (const std::size_t most : {2'000U, 250U, 50U}) {
       if (text.size() <= longest_line) break;
       shorten(line, most);
@@ -96,7 +96,7 @@ class json_formatter final : public spdlog::formatter {
   std::shared_ptr<const log_fields*> beside_;
 };
 
-// `name` has no %.
+// `name` must not contain %.
 std::unique_ptr<spdlog::formatter> text_formatter(const std::string& name) {
   return std::make_unique<spdlog::pattern_formatter>(
       "%Y-%m-%dT%H:%M:%S.%fZ %-7l " + (name.empty() ? "" : name + ": ") + "%v",

@@ -1,4 +1,5 @@
-// log: lines on standard error, as text or as JSON; a reader that has stopped reading stops nobody.
+// log: writes lines to standard error, as text or JSON. A reader that stops reading does not block the
+// process.
 #pragma once
 
 #include <spdlog/logger.h>
@@ -14,7 +15,7 @@
 
 namespace outboxd::app {
 
-// What a line in JSON says beside its message.
+// A field of a JSON log line other than the message.
 struct log_field {
   std::string_view name;
   std::variant<std::string, std::int64_t> value;
@@ -23,14 +24,14 @@ using log_fields = std::vector<log_field>;
 
 class logger final : public spdlog::logger {
  public:
-  // outbox: its name is in each line; empty: none.
+  // outbox: the name shown in each line; empty: no name.
   explicit logger(const log_settings& settings, std::string outbox = {});
 
-  // From the next line on.
+  // Applies to the following lines.
   void adopt(const log_settings& settings);
   void of_outbox(std::string name);
 
-  // In text it is the message alone.
+  // In the text format the line has only the message.
   void say(spdlog::level::level_enum level, std::string_view message, const log_fields& beside);
 
  private:
@@ -38,7 +39,7 @@ class logger final : public spdlog::logger {
 
   log_format format_ = log_format::text;
   std::string outbox_;
-  // Of the line that is being written, else null.
+  // the fields of the line being written, else null
   std::shared_ptr<const log_fields*> beside_;
 };
 

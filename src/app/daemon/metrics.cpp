@@ -49,7 +49,7 @@ double seconds(std::chrono::system_clock::time_point at) {
 
 class exposition {
  public:
-  // Samples from now on are those of this outbox; empty: of the process, or of the only outbox.
+  // Sets the outbox of the following samples; empty: the process, or the only outbox.
   void of_outbox(const std::string& name) { outbox_ = name; }
 
   void family(const std::string& name, std::string help, MetricType type, std::vector<ClientMetric> metrics) {
@@ -65,7 +65,7 @@ class exposition {
     family(std::move(name), std::move(help), MetricType::Gauge,
            {sample(MetricType::Gauge, static_cast<double>(value))});
   }
-  // Omitted before the first time, because 0 would be 1970.
+  // Omits the metric until the event has happened, because 0 would mean 1970.
   void time(std::string name, std::string help, std::optional<std::chrono::system_clock::time_point> at) {
     if (at) gauge(std::move(name), std::move(help), seconds(*at));
   }
@@ -79,7 +79,7 @@ class exposition {
   std::string text() const { return prometheus::TextSerializer().Serialize(all_); }
 
  private:
-  // A family has the samples of all outboxes, as Prometheus' format demands.
+  // One family contains the samples of all outboxes, as Prometheus' format requires.
   void add(std::string name, std::string help, MetricType type, std::vector<ClientMetric> metrics) {
     const auto [at, first] = places_.try_emplace(name, all_.size());
     if (first) all_.push_back({std::move(name), std::move(help), type, {}});
@@ -91,7 +91,7 @@ class exposition {
 
   std::string outbox_;
   std::vector<MetricFamily> all_;
-  std::unordered_map<std::string, std::size_t> places_;  // of families, in all_
+  std::unordered_map<std::string, std::size_t> places_;  // index of each family in all_
 };
 
 void add_events(exposition& to, const relay::counts& of) {
@@ -165,7 +165,7 @@ void add_broker(exposition& to, const relay::relay_figures& of) {
        sample(MetricType::Counter, static_cast<double>(of.so_far.broker_losses), label("peer", "broker"))});
 }
 
-// Left out before the first time, as in exposition::time.
+// Omits the time of the last run until there is one, like exposition::time.
 void add_retention(exposition& to, const relay::counts& of) {
   std::vector<ClientMetric> rows;
   std::vector<ClientMetric> times;

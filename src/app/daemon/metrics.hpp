@@ -1,4 +1,4 @@
-// metrics: what a relay tells of itself, in Prometheus' text format.
+// metrics: the metrics of a relay in Prometheus' text format.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace outboxd::app {
 
-// Names and meanings: docs/metrics.md. Figures of the table are there while this relay samples
-// it. Samples of an outbox with a name have the label outbox.
+// docs/metrics.md lists the names and meanings. Metrics of the table are present while this relay samples it.
+// Samples of a named outbox have the label `outbox`.
 std::string to_metrics(const std::vector<outbox_view>& from);
 
 }  // namespace outboxd::app

@@ -15,32 +15,33 @@
 
 namespace outboxd::app {
 
-// What became of changed settings.
+// The outcome of changed settings.
 enum class reload_outcome {
-  done,     // those that a running relay takes up are in force; the log names those that wait for a restart
-  refused,  // nothing has changed; the log says why
-  restart,  // nothing has changed: the relay has to be started again with the new settings
+  done,     // the settings that a running relay can apply are in force; the log names those that require a
+            // restart
+  refused,  // nothing has changed; the log contains the reason
+  restart,  // nothing has changed; the relay must be restarted with the new settings
 };
 
 class outbox_relay {
  public:
-  // from.outbox is in each line of the log, unless it is empty. `io` has to outlive it.
-  // most_bytes: of payloads in memory; nullopt: as many as relay.batch_bytes allows. others: notified of steps
-  // of events, besides the log; they must outlive the relay.
+  // Each line of the log contains from.outbox, unless it is empty. `io` must outlive the object. most_bytes:
+  // limit of payloads in memory; nullopt: relay.batch_bytes is the limit. others: notified of steps of events,
+  // besides the log; they must outlive the object.
   outbox_relay(boost::asio::io_context& io, settings from, std::optional<std::int64_t> most_bytes,
                const flow::step_observers& others);
 
-  // on_stopped: as relay::relay::start has it. The object may only be destroyed after the handlers that are
-  // ready then.
+  // on_stopped: see relay::relay::start. The object may be destroyed only after all handlers that are ready
+  // when on_stopped is called.
   void start(std::function<void(bool clean)> on_stopped);
   void stop() { relay_.stop(); }
 
-  // may_restart: a change that a running relay cannot take up has the outcome `restart`.
+  // may_restart: a change that a running relay cannot apply has the outcome `restart`.
   reload_outcome take_up(const result<raw_settings>& found, bool may_restart);
-  // Changes the limit while it runs.
+  // Changes the memory limit of a running relay.
   void limit_memory_to(std::int64_t most_bytes);
 
-  // There are others now.
+  // Adds the outbox's name to each log line, once there are several outboxes.
   void name_in_log(const std::string& outbox) { log_->of_outbox(outbox); }
 
   const relay::relay& relay() const { return relay_; }

@@ -16,7 +16,8 @@
 namespace outboxd::app {
 namespace {
 
-// The fields of /proc/self/stat after the name, which may hold anything: proc(5), from field 3 on.
+// Returns the fields of /proc/self/stat from field 3 on (proc(5)), after the name, which may contain any
+// character.
 std::vector<std::string> stat_fields() {
   std::ifstream file("/proc/self/stat");
   const std::string text{std::istreambuf_iterator<char>(file), {}};

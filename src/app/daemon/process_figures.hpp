@@ -1,9 +1,9 @@
-// process_figures: what the kernel says of this process, as every Prometheus client exports it.
+// process_figures: the process metrics that every Prometheus client exports, read from the kernel.
 #pragma once
 
 namespace outboxd::app {
 
-// What cannot be read is 0.
+// Values that cannot be read are 0.
 struct process_figures {
   double cpu_seconds = 0;
   double resident_bytes = 0;

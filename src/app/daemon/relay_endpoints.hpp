@@ -1,4 +1,4 @@
-// relay_endpoints: what a running relay answers over HTTP.
+// relay_endpoints: the HTTP responses of a running relay.
 #pragma once
 
 #include "app/daemon/http_endpoints.hpp"
@@ -7,18 +7,19 @@
 
 namespace outboxd::app {
 
-// `of` has to outlive it.
+// `of` must outlive the endpoints.
 endpoints endpoints_of(const relay_host& of);
 
-// {"ready": true, "reasons": []}, or the reasons why not: a code from the list in docs/runbook.md, and words.
+// Returns {"ready": true, "reasons": []}, or the reasons, each with a code from docs/runbook.md and a
+// message.
 nlohmann::json readiness_of(const relay::relay_figures& from);
 
-// Names as the metrics have them.
+// Uses the names of the metrics.
 nlohmann::json status_of(const relay::relay_figures& from);
 
-// The same for several outboxes. Each reason, warning and pause has the name of its outbox, and "outboxes"
-// tells for each whether it is ready. The process is ready if all `required` outboxes are; if none is
-// required, if any outbox is.
+// Returns the readiness of several outboxes. Each reason, warning and pause contains the name of its outbox,
+// and "outboxes" shows whether each is ready. The process is ready if all `required` outboxes are ready or,
+// if none is required, if at least one outbox is ready.
 nlohmann::json readiness_of(const std::vector<outbox_view>& from, const std::vector<std::string>& required);
 nlohmann::json status_of(const std::vector<outbox_view>& from, const std::vector<std::string>& required);
 

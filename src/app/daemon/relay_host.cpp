@@ -11,22 +11,22 @@
 namespace outboxd::app {
 namespace {
 
-// The pause before a relay that ended by itself starts again, if there are others that go on. systemd's
-// unit waits as long before it starts a process again.
+// The delay before a relay that ended by itself is restarted while others keep running. It equals the delay
+// of the systemd unit.
 constexpr std::chrono::seconds start_again_after{5};
 
 }  // namespace
 
-// An outbox, and its relay while it runs.
+// An outbox, and its relay while the relay runs.
 struct relay_host::place {
   place(boost::asio::io_context& io, std::string of) : name(std::move(of)), again(io) {}
 
   std::string name;
-  std::optional<settings> wanted;  // nullopt: its settings have been wrong from the start
-  bool removed = false;            // it ends when its relay has stopped
+  std::optional<settings> wanted;  // nullopt: the settings have been invalid from the start
+  bool removed = false;            // the place is erased when its relay has stopped
   std::unique_ptr<outbox_relay> running;
-  std::optional<relay::obstacle> refused;  // the settings of its file
-  std::optional<relay::obstacle> failed;   // the latest run
+  std::optional<relay::obstacle> refused;  // why the settings file is invalid
+  std::optional<relay::obstacle> failed;   // why the latest run failed
   boost::asio::steady_timer again;
 };
 
@@ -80,10 +80,10 @@ bool relay_host::take_up(const result<host_plan>& plan) {
   return arrange(*plan);
 }
 
-// Of the process, only the log changes at run time.
+// Of the settings of the process, only those of the log change at run time.
 void relay_host::take_up_process(const raw_settings& found) {
   auto changed = reload(process_, found);
-  if (!changed) return;  // each outbox says so
+  if (!changed) return;  // each outbox logs that nothing changed
   process_ = std::move(changed->in_force);
   log_->adopt(process_.log);
   for (const std::string& key : changed->at_restart)
@@ -141,7 +141,7 @@ void relay_host::remove_others(const host_plan& plan) {
   }
 }
 
-// nullopt: there is one outbox, whose relay.batch_bytes is limit enough.
+// Returns nullopt for a single outbox, because relay.batch_bytes limits it.
 std::optional<std::int64_t> relay_host::share_of_memory() const {
   if (!many_) return std::nullopt;
   return process_.total_bytes / static_cast<std::int64_t>(std::max<std::size_t>(1, places_.size()));
@@ -188,7 +188,7 @@ void relay_host::on_stopped(place& one, bool clean) {
   begin(one);
 }
 
-// The log has the reason from the relay.
+// The relay has already logged the reason.
 void relay_host::begin_later(place& one, const error& why) {
   if (!one.failed)
     one.failed = {relay::reason_of(why.why, "relay_ended"), "", std::chrono::system_clock::now()};

@@ -1,5 +1,5 @@
-// relay_host: the relays of a process: one, or one for each of several outboxes. They share the reactor and
-// nothing else.
+// relay_host: the relays of a process: one, or one for each of several outboxes. The relays share only the
+// reactor.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -22,20 +22,21 @@ namespace outboxd::app {
 // The settings of a process and of the outboxes that it relays.
 struct host_plan {
   struct outbox {
-    std::string name;  // empty: the only outbox, which is that of the main settings
+    std::string name;  // empty: the only outbox, which the main settings define
     result<raw_settings> raw;
   };
   raw_settings process;
   std::vector<outbox> outboxes;
 };
 
-// Without files there is one outbox without a name. A single file may give settings of the process, too.
+// Without files there is one outbox without a name. A single file may also contain settings of the process.
 host_plan plan_of(raw_settings main, const std::vector<outbox_file>& files);
 
-// What an outbox looks like from outside.
+// The public view of an outbox.
 struct outbox_view {
   std::string name;
-  bool runs = true;  // false: its settings are wrong, or it waits for its next start; `now` has the reason
+  bool runs = true;  // false: the settings are invalid, or the relay waits to be restarted; `now` has the
+                     // reason
   relay::relay_figures now;
 };
 
@@ -47,22 +48,23 @@ class relay_host {
              flow::step_observers steps = {});
   ~relay_host();
 
-  // on_ended: every relay has stopped; false: something may still hold on to the reactor.
+  // on_ended: called when every relay has stopped; false: a handler may still keep the reactor busy.
   void start(const host_plan& plan, std::function<void(bool clean)> on_ended);
   void stop();
 
-  // Starts the relays of new outboxes, stops those of removed ones, and has the others take up their changed
-  // settings or start again. An outbox whose settings are wrong goes on with its former ones. Returns whether
-  // all settings are good; the log names those that are not.
+  // Starts the relays of new outboxes, stops those of removed ones, and applies changed settings or restarts
+  // relays for them. An outbox with invalid settings keeps its previous ones. Returns whether all settings
+  // are valid; the log names those that are not.
   bool take_up(const result<host_plan>& plan);
 
-  // Several outboxes are configured, or have been: logs, metrics and answers name them.
+  // Returns whether several outboxes are, or have been, configured. If so, logs, metrics and responses name
+  // them.
   bool many() const { return many_; }
-  // Sorted by name.
+  // The outboxes are sorted by name.
   std::vector<outbox_view> view() const;
-  // The first relay that makes no progress, and why.
+  // Returns why the first stuck relay makes no progress.
   std::optional<std::string> stuck() const;
-  // Why the relay of the only outbox has ended by itself.
+  // Returns why the relay of the only outbox has ended by itself.
   const std::optional<error>& failure() const { return failure_; }
   const std::vector<std::string>& required() const { return process_.http.ready_requires; }
 
@@ -85,7 +87,8 @@ class relay_host {
   std::shared_ptr<logger> log_;
   flow::step_observers steps_;
   std::map<std::string, std::unique_ptr<place>> places_;
-  std::vector<std::unique_ptr<outbox_relay>> hanging_;  // stopped, but something may hold on to the reactor
+  std::vector<std::unique_ptr<outbox_relay>> hanging_;  // relays that have stopped but may still keep the
+                                                        // reactor busy
   bool many_ = false;
   bool stopping_ = false;
   bool clean_ = true;

@@ -36,14 +36,15 @@ std::string name_of(const flow::destination& which) {
                                    : fmt::format("{} with routing key \"{}\"", exchange, which.routing_key);
 }
 
-// Messages that RabbitMQ returns have one remedy.
+// Returns the remedy for messages that RabbitMQ returned.
 std::string_view remedy_of(std::string_view reason) {
   return reason.ends_with("NO_ROUTE")
              ? " (no queue is bound: declare a queue and bind it; see \"Unroutable events\" in the runbook)"
              : "";
 }
 
-// For a lasting condition, whose every occurrence is still logged with log.level = debug.
+// Appends the number of occurrences of a lasting condition; with log.level = debug, each occurrence is
+// logged.
 std::string more_often(std::size_t times) {
   return times == 0 ? std::string() : fmt::format(" ({} times since the last such line)", times);
 }
@@ -65,7 +66,8 @@ void relay_log::say_of(const notice::failed& what, spdlog::level::level_enum lev
   log_->say(level, message, fields);
 }
 
-// Thousands may die together: one per second is logged, with the number of the others.
+// Thousands of events may become dead at once, so only one per second is logged, with the number of the
+// others.
 void relay_log::say_dies(const notice::failed& what) {
   const auto level = unsaid_deaths_ ? spdlog::level::debug : spdlog::level::err;
   if (log_->should_log(level))
@@ -85,8 +87,8 @@ void relay_log::say_dies(const notice::failed& what) {
   });
 }
 
-// Events that wait for a destination are reported with it. Of the others, which may be thousands per second,
-// one per second is logged.
+// Events that wait for a destination are reported with the destination. Of all other waiting events, which
+// may be thousands per second, one per second is logged.
 void relay_log::say_waits(const notice::failed& what) {
   if (what.how.waits_for) {
     if (log_->should_log(spdlog::level::debug))

@@ -1,4 +1,4 @@
-// relay_log: what the log says of a relay.
+// relay_log: writes a relay's notices to the log.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -23,11 +23,11 @@ class relay_log {
       : log_(std::move(log)), deaths_timer_(io) {}
 
   void take(const relay::relay_notice& what);
-  // Logs what is still unreported. Call take() no more after it.
+  // Logs the deaths that are still unreported. take() must not be called after it.
   void stop() { deaths_timer_.cancel(); }
 
  private:
-  // Logs one line or none for each notice; a lasting condition is not logged each time.
+  // Logs at most one line for each notice; a lasting condition is not logged each time.
   void say(const relay::notice::failed& what);
   void say(const relay::notice::stuck& what);
   void say(const relay::notice::changed_after_send& what);
@@ -72,12 +72,13 @@ class relay_log {
   std::shared_ptr<logger> log_;
   std::map<relay::peer, repeated> losses_;
   repeated stuck_;
-  // Waiting events: when the last one was logged, and how many there were since.
+  // When a waiting event was last logged, and how many have followed.
   std::chrono::steady_clock::time_point said_waits_;
   std::size_t unsaid_waits_ = 0;
-  // The first death is said at once, and how many followed in a second. They wait for the timer.
+  // The first death is logged at once; further ones are counted and logged when the timer expires, after a
+  // second.
   boost::asio::steady_timer deaths_timer_;
-  std::optional<std::size_t> unsaid_deaths_;  // nullopt: the timer does not run
+  std::optional<std::size_t> unsaid_deaths_;  // nullopt: the timer is not running
 };
 
 }  // namespace outboxd::app

@@ -1,4 +1,4 @@
-// repeated: a condition that lasts is said once, and then counted once a minute.
+// repeated: logs a lasting condition once, and afterwards its count once a minute.
 #pragma once
 
 #include <chrono>
@@ -14,10 +14,10 @@ class repeated {
  public:
   using clock = std::chrono::steady_clock;
   static constexpr std::chrono::seconds interval{60};
-  static constexpr std::size_t most = 100;  // conditions; with more, all are forgotten
+  static constexpr std::size_t most = 100;  // maximum number of conditions; beyond it, all are forgotten
 
-  // It has occurred once more. nullopt: do not log it now. Otherwise, how often it has occurred since it was
-  // logged last; 0: it is new.
+  // Counts an occurrence of the condition. Returns nullopt if it should not be logged now; otherwise the
+  // number of occurrences since the last log line, or 0 for a new condition.
   std::optional<std::size_t> meet(const std::string& condition, clock::time_point now) {
     if (all_.size() >= most && !all_.contains(condition)) all_.clear();
     const auto [at, is_new] = all_.try_emplace(condition, known{now, 0});
@@ -28,7 +28,7 @@ class repeated {
     return std::exchange(at->second.unsaid, 0);
   }
 
-  // It is over: the next occurrence is new.
+  // Ends the conditions, so that the next occurrence is new.
   void forget() { all_.clear(); }
 
  private:

@@ -22,8 +22,8 @@ namespace outboxd::app {
 namespace {
 
 struct run_options {
-  bool print_config = false;  // instead of relaying
-  bool all = false;           // of it
+  bool print_config = false;  // prints the settings instead of starting the relay
+  bool all = false;           // prints all settings
   std::vector<std::string> files;
 };
 
@@ -43,7 +43,7 @@ result<host_plan> plan_of(const setting_flags& flags, const run_options& options
   return plan_of(std::move(main), files);
 }
 
-// Returns the settings of the process. Fails if they are wrong, or if those of every outbox are.
+// Returns the settings of the process. Fails if they, or the settings of every outbox, are invalid.
 result<settings> check_plan(const host_plan& plan) {
   const auto read = [](const raw_settings& raw) { return read_settings(raw); };
   if (plan.outboxes.size() == 1) return plan.outboxes.front().raw.and_then(read);
@@ -92,8 +92,10 @@ int run_command(const setting_flags& flags, const run_options& options) {
   const auto service_manager = sd_notify::from_environment();
   const auto log = make_logger(process->log);
   if (plan->outboxes.size() > 1) log->info("outboxd {}: {} outboxes", OUTBOXD_VERSION, plan->outboxes.size());
-  std::signal(SIGPIPE, SIG_IGN);  // a closed log pipe or socket is an error of its write
-  for (const int unused : {SIGUSR1, SIGUSR2}) std::signal(unused, SIG_IGN);  // they would end the process
+  std::signal(SIGPIPE, SIG_IGN);  // writing to a closed pipe or socket returns an error
+  for (const int unused : {SIGUSR1, SIGUSR2})
+    std::signal(unused, SIG_IGN);  // by default, these signals end
+                                   // the process
 
   boost::asio::io_context io(1);
   std::optional<span_steps> spans;
@@ -138,7 +140,7 @@ int run_command(const setting_flags& flags, const run_options& options) {
   const int status = !failure                                ? exit_success
                      : failure->why == cause::schema_version ? exit_usage
                                                              : exit_failure;
-  // The reactor's destructor would wait for a name look-up that hangs, and nothing is left to save.
+  // The reactor's destructor would wait for a DNS lookup that hangs, and there is nothing left to save.
   if (!clean) ::_exit(status);
   return status;
 }

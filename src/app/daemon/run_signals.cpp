@@ -21,7 +21,7 @@ run_signals::run_signals(boost::asio::io_context& io, signal_actions actions)
   wait();
 }
 
-// First, before anything is done: a stop that has nothing to wait for cancels it.
+// Must be called before the relay starts, because a relay that stops at once cancels the wait.
 void run_signals::wait() {
   set_.async_wait([this](const boost::system::error_code& cancelled, int number) {
     if (cancelled) return;

@@ -1,4 +1,4 @@
-// run_signals: what a running relay does when it is sent a signal.
+// run_signals: the signal handling of a running relay.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -12,10 +12,10 @@ struct signal_actions {
   std::function<void()> reload;
 };
 
-// The first SIGTERM or SIGINT stops, the second one ends the process at once (as pgbouncer does). SIGHUP
-// reads the settings again, also when a terminal closes: a daemon cannot tell the two apart. Under nohup,
-// which starts programs with SIGHUP ignored, it stays ignored. After a stop it does nothing: systemd may send
-// it right behind SIGTERM (SendSIGHUP=).
+// The first SIGTERM or SIGINT stops the relay; the second one ends the process at once, as in pgbouncer.
+// SIGHUP reloads the settings, even if a closed terminal sent it, because a daemon cannot tell the
+// difference. SIGHUP stays ignored under nohup. After a stop it has no effect: systemd may send it right
+// after SIGTERM (SendSIGHUP=).
 class run_signals {
  public:
   run_signals(boost::asio::io_context& io, signal_actions actions);

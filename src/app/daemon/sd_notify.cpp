@@ -24,7 +24,7 @@ std::string take_variable(const char* name) {
   return value;
 }
 
-// Without a process of its own the watchdog is for whoever is started.
+// Without WATCHDOG_PID the watchdog applies to every process that inherits the environment.
 bool is_ours(const std::string& process) {
   return process.empty() || parse_integer(process) == static_cast<std::int64_t>(::getpid());
 }
@@ -40,7 +40,7 @@ struct socket_address {
   socklen_t size;
 };
 
-// An abstract socket's name begins with a NUL, and does not end with one (unix(7)).
+// The name of an abstract socket begins with a NUL and does not end with one (unix(7)).
 std::optional<socket_address> parse_address(const std::string& text) {
   socket_address out{};
   out.name.sun_family = AF_UNIX;
@@ -79,7 +79,7 @@ result<void> sd_notify::send(std::string_view lines) const {
   if (!to)
     return permanent(fmt::format(
         "NOTIFY_SOCKET = '{}' is neither a path nor @ and the name of an abstract socket", address_));
-  // Each by itself: the manager may have made its socket anew.
+  // Each datagram is sent without a connection, because the manager may have recreated its socket.
   const auto sent = ::sendto(socket_, lines.data(), lines.size(), MSG_NOSIGNAL,
                              reinterpret_cast<const sockaddr*>(&to->name), to->size);
   if (sent >= 0) return {};
@@ -88,7 +88,7 @@ result<void> sd_notify::send(std::string_view lines) const {
 
 std::string one_status_line(std::string_view words) {
   constexpr std::size_t longest =
-      500;  // bytes; one word of several bytes may be cut, which systemd would mind
+      500;  // bytes; the cut may split a multibyte character, which systemd rejects
   std::string out(words.substr(0, longest));
   while (words.size() > longest && !out.empty() &&
          (static_cast<unsigned char>(words[out.size()]) & 0xC0) == 0x80)

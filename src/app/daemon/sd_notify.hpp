@@ -1,4 +1,4 @@
-// sd_notify: datagrams that tell the service manager (systemd) how it goes; without libsystemd.
+// sd_notify: sends the process's state to the service manager (systemd) in datagrams, without libsystemd.
 #pragma once
 
 #include <chrono>
@@ -10,7 +10,7 @@
 
 namespace outboxd::app {
 
-// sd_notify(3). It never blocks, and never ends the process.
+// Implements sd_notify(3). Sending never blocks and never raises SIGPIPE.
 class sd_notify {
  public:
   // `address`: a path, or @ and the name of an abstract socket; empty: no service manager.
@@ -19,15 +19,16 @@ class sd_notify {
   sd_notify(const sd_notify&) = delete;
   sd_notify& operator=(const sd_notify&) = delete;
 
-  // NOTIFY_SOCKET, and WATCHDOG_USEC if WATCHDOG_PID is this process. They are taken out of the environment:
-  // a child is not to speak for the relay.
+  // Reads NOTIFY_SOCKET, and WATCHDOG_USEC if WATCHDOG_PID is this process, and removes them from the
+  // environment, so that no child process reports in the relay's name.
   static sd_notify from_environment();
 
   bool wanted() const { return !address_.empty(); }
-  // The service counts as hung after this time without WATCHDOG=1; nullopt: there is no watchdog.
+  // The service manager considers the process hung after this time without WATCHDOG=1; nullopt: no watchdog.
   std::optional<std::chrono::microseconds> watchdog() const { return watchdog_; }
 
-  // Lines such as "READY=1\nSTATUS=well". The error describes the fault of the socket for people.
+  // `lines`: for example "READY=1\
+  // STATUS=well". The error describes the fault of the socket.
   result<void> send(std::string_view lines) const;
 
  private:
@@ -36,7 +37,7 @@ class sd_notify {
   int socket_ = -1;
 };
 
-// For the value of STATUS=: what is not printable is a blank there, and a long text is cut.
+// Returns a value for STATUS=: replaces unprintable characters with blanks and shortens long texts.
 std::string one_status_line(std::string_view words);
 
 }  // namespace outboxd::app

@@ -9,13 +9,14 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A server whose name takes longer than this to look up is away.
+// If looking up a server's name takes longer than this, the server counts as unreachable.
 constexpr auto ready_at_latest = 5s;
 
 constexpr auto check_interval = 1s;
 constexpr auto check_interval_at_start = 100ms;
 
-// While it stops it says again at each look that it needs more time: so it is given up soon if it hangs.
+// While the relay stops, each check extends the stop timeout by this time, so systemd soon kills a relay that
+// hangs.
 constexpr auto time_to_stop = 10s;
 
 template <typename Duration>
@@ -106,7 +107,7 @@ void service_notices::tell_status(const std::string& now) {
   if (line != status_ && send("STATUS=" + line)) status_ = std::move(line);
 }
 
-// A relay that hangs does not get here, and one that is stuck says nothing: systemd starts it anew.
+// A hung relay does not reach this function and a stuck one sends nothing, so systemd restarts both.
 void service_notices::feed() {
   if (told_ == told::everything) return;
   if (!of_.stuck()) send("WATCHDOG=1");
@@ -116,7 +117,8 @@ void service_notices::feed() {
   });
 }
 
-// Only who is ready can reload: systemd would take the end of it for the end of the start.
+// Only a ready service may report a reload: systemd would take the end of the reload for the end of the
+// start.
 void service_notices::reloading() {
   if (told_ != told::ready) return;
   send(fmt::format("RELOADING=1\nMONOTONIC_USEC={}", microseconds_of(clock::now().time_since_epoch())));

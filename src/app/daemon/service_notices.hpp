@@ -1,4 +1,4 @@
-// service_notices: what a running relay tells systemd, and when.
+// service_notices: the notifications that a running relay sends to systemd.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -19,44 +19,45 @@ struct service_state {
   std::string line;
 };
 
-// The line is "leads 1 of 1 shards", "standby: another relay leads", or what is wrong.
+// The line is "leads 1 of 1 shards", "standby: another relay leads", or the fault.
 service_state state_of(const relay::relay_figures& from);
 
-// The same for several outboxes: how many are ready, and what is wrong with the first that is not.
+// Returns the state of several outboxes: how many are ready, and the fault of the first that is not.
 service_state state_of(const std::vector<outbox_view>& from);
 
-// Asked on the reactor.
+// Functions that are called on the reactor.
 struct service_view {
   std::function<service_state()> state;
-  std::function<std::optional<std::string>()> stuck;    // the same as /healthz
-  std::function<void(const std::string& why)> unheard;  // the service manager cannot be told; once
+  std::function<std::optional<std::string>()> stuck;    // returns what /healthz reports
+  std::function<void(const std::string& why)> unheard;  // called once if the service manager cannot be
+                                                        // notified
 };
 
-// READY=1 once each server has been tried, or after five seconds: a standby is ready, and so is a relay whose
-// servers are away, for it only waits for them; one that is refused for good ends before. Without a service
-// manager it does nothing. For one thread; both references have to outlive it.
+// Sends READY=1 once each server has been tried, or after five seconds. A standby is ready, and so is a relay
+// that waits for unreachable servers; a relay that a server rejects permanently ends before that. Without a
+// service manager the object does nothing. For one thread; both references must outlive the object.
 class service_notices {
  public:
   service_notices(boost::asio::io_context& io, const sd_notify& to, service_view of);
 
   void start();
-  // Looks now instead of within a second.
+  // Checks the state now instead of within a second.
   void look();
-  // The settings are read again; and have been, or are refused.
+  // Called when the settings are being reloaded, and when they have been applied or rejected.
   void reloading();
   void reloaded(bool refused);
-  // The relay has stopped; the reactor is to run out of work.
+  // The relay has stopped, so the timer must not keep the reactor running.
   void stop();
 
  private:
   using clock = std::chrono::steady_clock;
 
-  // What the manager has been told.
+  // The last state that the manager was told.
   enum class told {
     nothing,
     ready,
     stopping,
-    everything,  // the relay has stopped
+    everything,  // that the relay has stopped
   };
 
   void wait();

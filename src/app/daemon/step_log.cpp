@@ -9,7 +9,7 @@ namespace outboxd::app {
 namespace {
 
 struct step_words {
-  std::string_view happened;   // in a sentence
+  std::string_view happened;   // the step as a phrase in a sentence
   std::string_view operation;  // messaging.operation.name
 };
 

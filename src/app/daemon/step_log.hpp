@@ -1,5 +1,5 @@
-// step_log: lines about single events: each of their steps at level debug, and in JSON the fields that tell
-// which event it is.
+// step_log: log lines about single events: each step at level debug, and the JSON fields that identify the
+// event.
 #pragma once
 
 #include <memory>
@@ -11,8 +11,8 @@
 
 namespace outboxd::app {
 
-// The names are those of OpenTelemetry's messaging conventions, and ours with the prefix "outboxd.". Of its
-// headers an event tells the trace id and nothing else. `operation`: messaging.operation.name.
+// The fields have the names of OpenTelemetry's messaging conventions, or the prefix "outboxd.". Of the
+// event's headers, only the trace id is logged. `operation`: messaging.operation.name.
 log_fields fields_of(const event& of, const flow::destination& to, std::string_view operation);
 
 // As OpenTelemetry's conventions name it for a producer.
@@ -22,7 +22,7 @@ class step_log final : public flow::step_observer {
  public:
   explicit step_log(std::shared_ptr<logger> log) : log_(std::move(log)) { follow_level(); }
 
-  // Listens if the logger takes lines of level debug: to be called when that has changed.
+  // Listens if the logger accepts level debug. Must be called after the level has changed.
   void follow_level() { listen_to_all(log_->should_log(spdlog::level::debug)); }
 
   void on_step(const flow::step_taken& what) override;

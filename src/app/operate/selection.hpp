@@ -21,7 +21,8 @@ struct selectors {
   std::vector<std::string> codes;              // last_error_code; `none` matches null
   std::vector<std::string> exchanges;          // globs, like routing_keys
   std::vector<std::string> routing_keys;
-  std::optional<std::string> since;  // as given; after resolving, a time that PostgreSQL reads
+  std::optional<std::string> since;  // a time or duration as given; after resolving, a time that PostgreSQL
+                                     // reads
   std::optional<std::string> until;
   bool all = false;
 

@@ -20,7 +20,8 @@ using asking = std::function<result<pg::rows>(const std::string& sql)>;
 struct difference {
   std::string what;
   std::string remedy;  // a statement that repairs it; empty if only a person can decide
-  bool hurts = false;  // the relay needs the remedy, or the difference gives somebody too many rights
+  bool hurts = false;  // true if the relay needs the remedy, or if the difference grants somebody too many
+                       // rights
 };
 
 // The parts that are compared and repaired, in this order, because each part depends on the parts before it.

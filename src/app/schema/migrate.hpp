@@ -15,8 +15,8 @@
 namespace outboxd::app {
 
 struct migrate_result {
-  int applied = 0;      // how many migrations this run applied
-  int version = 0;      // the schema's version now
+  int applied = 0;      // the number of migrations that this run applied
+  int version = 0;      // the schema's version after the run
   outbox_shape before;  // the shape of a schema that existed before
   outbox_shape now;
   // Existing faults: those repaired by this run, and those that only a person can decide on.

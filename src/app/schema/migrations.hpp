@@ -48,7 +48,7 @@ std::string fill_in(std::string_view sql, const pg::schema_name& schema, const o
 // E'text', with the quotes escaped.
 std::string text_literal(std::string_view text);
 
-// The table that records applied migrations.
+// Creates the table that records applied migrations.
 inline constexpr std::string_view record_table = R"(
 CREATE TABLE IF NOT EXISTS @schema@.migration (
   version    integer     NOT NULL,
