@@ -43,8 +43,7 @@ std::string_view remedy_of(std::string_view reason) {
              : "";
 }
 
-// Appends the number of occurrences of a lasting condition; with log.level = debug, each occurrence is
-// logged.
+// Returns a suffix for a lasting condition. With log.level = debug, each of its occurrences is logged.
 std::string more_often(std::size_t times) {
   return times == 0 ? std::string() : fmt::format(" ({} times since the last such line)", times);
 }

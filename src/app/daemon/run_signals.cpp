@@ -21,7 +21,7 @@ run_signals::run_signals(boost::asio::io_context& io, signal_actions actions)
   wait();
 }
 
-// Must be called before the relay starts, because a relay that stops at once cancels the wait.
+// Waits for the next signal before handling this one, so that a stop that ends at once cancels the new wait.
 void run_signals::wait() {
   set_.async_wait([this](const boost::system::error_code& cancelled, int number) {
     if (cancelled) return;
