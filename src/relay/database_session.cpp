@@ -24,8 +24,8 @@ boost::asio::awaitable<result<pg::rows>> ask(pg::connection& link, std::string s
   co_return std::move(answers.front());
 }
 
-// The first statement of a session: from then on, unqualified names are PostgreSQL's own, whoever may create
-// others.
+// The first statement of a session. After it, unqualified names refer only to PostgreSQL's own objects, even
+// if users have created objects of the same names.
 constexpr std::string_view own_search_path =
     "SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false)";
 
@@ -90,7 +90,8 @@ boost::asio::awaitable<result<void>> look_what_is_open(pg::connection& link, con
       " has_function_privilege('pg_stat_get_activity(integer)', 'EXECUTE')"
       " AND has_function_privilege('pg_terminate_backend(integer, bigint)', 'EXECUTE')"
       " AND has_table_privilege('pg_stat_activity', 'SELECT'),"
-      // Checked here, because a session that failed to read pg_locks later would count as working.
+      // Privileges on pg_locks are checked here, because a session that failed to read pg_locks later would
+      // count as working.
       " EXISTS (SELECT FROM pg_locks)";
   OUTBOXD_CO_TRY(const auto open, co_await ask(link, open_sql, with.connect_timeout));
   into.may = {.queue_usage = open.at(0, 0) == "t",
@@ -213,7 +214,7 @@ error is_read_only(const pg::connection& link) {
 
 // A relay closes a session that does not answer for claim_timeout, and by then the server has ended every
 // statement that it can end. So if a session holds a lead and has been in the same state for longer, no relay
-// uses it any more. Other programs that may hold a lead, such as migrate, do not hold RELAY.
+// uses the session any more. Other programs that may hold a lead, such as migrate, do not hold RELAY.
 boost::asio::awaitable<result<void>> end_hanging_leaders(pg::connection& link,
                                                          const postgres_settings& with) {
   constexpr auto sql =

@@ -14,23 +14,23 @@
 namespace outboxd::relay {
 
 enum class session_use {
-  stream,  // reads and marks: statements wait only briefly for locks
+  stream,  // reads and marks; its statements wait only briefly for locks
   // Waits for an advisory lock, then holds it while the session is idle. While waiting, the session has a
   // snapshot, which holds back vacuum, but only as long as another session holds the lock.
   lock,
 };
 
-// What open_session finds in the database.
+// The facts that open_session finds in the database.
 struct outbox_facts {
   payload_type payload = payload_type::jsonb;
   std::int64_t version = store::schema_version;  // version of the schema
-  store::open_to_all may;                        // which default privileges the user has
+  store::open_to_all may;                        // the default privileges that the user has
   std::string goes_without;                      // missing privileges, and the GRANT for them; empty: none
 };
 
-// Fails permanently for a server older than 14, a pooler that changes the session between transactions, and a
-// schema that this version does not support. Fails temporarily for a standby or read-only server: it may
-// become the primary, or another host is. For `lock`, the returned facts are empty.
+// Fails permanently for a server older than 14, a pooler that changes the session between transactions, and
+// an unsupported schema version. Fails temporarily for a standby or read-only server, because the server may
+// become the primary or another host may be the primary. For `lock`, the returned facts are empty.
 boost::asio::awaitable<result<outbox_facts>> open_session(pg::connection& link, const postgres_settings& with,
                                                           session_use use);
 
@@ -47,12 +47,12 @@ boost::asio::awaitable<result<void>> prove_own_session(pg::connection& link, con
 // supports its own version and the next one, because a schema is migrated before its relays are replaced.
 result<void> check_version(const pg::schema_name& schema, std::int64_t version);
 
-// The error for closing a session with a server that accepts no writes.
+// Returns the error with which a session is closed if the server accepts no writes.
 error is_read_only(const pg::connection& link);
 
 // Ends the session of a leader that has stopped in the middle of a statement, or whose statement waits for
-// something that no timeout ends, such as a lost standby: the session's own timeout applies only between
-// statements. Ends only sessions of the same user.
+// something that no timeout ends, such as a lost standby. The server's timeout for idle sessions applies only
+// between statements. Ends only sessions of the same user.
 boost::asio::awaitable<result<void>> end_hanging_leaders(pg::connection& link, const postgres_settings& with);
 
 // Identifies a session of a server. The start time is needed because process numbers are reused.
@@ -61,8 +61,8 @@ struct server_session {
   std::string began;  // seconds since 1970
 };
 
-// Ends the predecessor of this session if it still exists at the server: this process has closed it, but the
-// server may not have noticed. Returns the current session.
+// Ends the previous session of this connection if the server still has it: this process has closed that
+// session, but the server may not have noticed. Returns the current session.
 boost::asio::awaitable<result<server_session>> succeed(pg::connection& link, const postgres_settings& with,
                                                        const server_session& former, store::open_to_all may);
 

@@ -22,9 +22,10 @@ namespace outboxd::relay {
 struct counts {
   std::uint64_t published = 0;                                       // marked as published, or deleted
   std::map<std::string, std::uint64_t> published_by_route{{"", 0}};  // "": without a route
-  std::uint64_t retried = 0;  // events that began to back off: failed, or not sent
+  std::uint64_t retried = 0;  // events that began to back off, because they failed or could not be sent
   std::uint64_t dead = 0;
-  std::uint64_t changed_after_send = 0;                       // of the published events
+  std::uint64_t changed_after_send = 0;                       // published events whose rows had changed after
+                                                              // they were sent
   std::array<std::uint64_t, all_failures.size()> failures{};  // in the order of all_failures
   std::uint64_t reads = 0;                                    // round trips with a read of new events
   std::uint64_t marks = 0;                                    // round trips with a mark
@@ -55,8 +56,9 @@ struct table_sample {
   std::int64_t dead = 0;
   std::int64_t published = 0;  // estimated from PostgreSQL's statistics
   double oldest_due_seconds = 0;
-  double oldest_waiting_seconds = 0;  // of events that back off, or are blocked by one that does
-  double oldest_failing_seconds = 0;  // since the first failure of an event that waits for a destination
+  double oldest_waiting_seconds = 0;  // age of the oldest event that backs off, or is blocked by one that
+                                      // backs off
+  double oldest_failing_seconds = 0;  // time since the first failure of an event that waits for a destination
 };
 
 // Why a relay does not relay events, or could not lead.
@@ -84,23 +86,23 @@ struct relay_figures {
   std::size_t lanes_blocked = 0;
   std::size_t lanes_down = 0;
   std::size_t in_flight = 0;  // sent but not confirmed
-  std::size_t unsettled = 0;  // read, but not yet published, recorded or given up
+  std::size_t unsettled = 0;  // events read, but not yet published, recorded or given up
   std::size_t held_aggregates = 0;
   std::size_t destinations_down = 0;
   int shards = 1;
   int shards_led = 0;
   int relays = 1;
-  int asleep = 0;  // shards led whose leader is idle
+  int asleep = 0;  // shards whose leader, in this relay, is idle
   bool database_up = false;
   bool broker_up = false;
   bool broker_blocked = false;
   std::vector<obstacle> obstacles;
   std::vector<obstacle> warnings;                  // problems that do not stop the relay
-  std::optional<double> notification_queue_usage;  // leaders only; from 0 to 1
+  std::optional<double> notification_queue_usage;  // set only if the relay leads a shard; from 0 to 1
   // The expiry of the client certificate that was last presented to the broker.
   std::optional<std::chrono::system_clock::time_point> certificate_expires;
-  std::optional<table_sample> table;  // only on the relay that samples the table
-  std::vector<flow::pause> paused;    // leaders only
+  std::optional<table_sample> table;  // set only on the relay that samples the table
+  std::vector<flow::pause> paused;    // set only if the relay leads a shard
 };
 
 }  // namespace outboxd::relay

@@ -13,8 +13,8 @@
 namespace outboxd::relay {
 namespace {
 
-// Executes each writing statement once, for no event, so that a missing privilege shows now and not at the
-// first event.
+// Executes each writing statement once, without any event, so that a missing privilege is noticed now and not
+// at the first event.
 void add_privilege_probe(pg::pipeline& to) {
   const auto none = pg::uuid_array({});
   const auto no_tx = pg::xid8_array({});

@@ -58,12 +58,12 @@ class leader {
   std::optional<int> leads() const { return flow_.leads(); }
   bool asleep() const { return flow_.asleep(); }
   const flow::stream& events() const { return flow_.events(); }
-  // While the leader leads: the usage of the server's notification queue, from 0 to 1, and since when the
-  // queue has been filling up.
+  // While the leader leads: the usage of the server's notification queue, from 0 to 1, and the time since
+  // which the queue has been filling up.
   double queue_usage() const { return flow_.queue_usage(); }
   using system_time = std::chrono::system_clock::time_point;
   std::optional<system_time> queue_fills_since() const { return queue_fills_since_; }
-  // Since when notifications have not arrived. nullopt: they arrive, or that is unknown yet.
+  // The time since which notifications have not arrived; nullopt: they arrive, or nothing is known yet.
   std::optional<system_time> deaf_since() const { return deaf_since_; }
   const lock_holder_watch& lock_holders() const { return lock_holders_; }
   // The time at which the leader's loop last began a turn. Every wait in the loop has a timeout.
@@ -133,7 +133,7 @@ class leader {
   reconnect_pause pause_;
   flow::leader flow_;
   lock_holder_watch lock_holders_;
-  std::shared_ptr<sleep_lock> sleep_lock_;  // while it leads
+  std::shared_ptr<sleep_lock> sleep_lock_;  // set while the leader leads
   pg::connection* current_ = nullptr;
   server_session session_;  // the last session
   store::open_to_all may_;  // privileges of the session's user

@@ -58,7 +58,7 @@ leader::done leader::carry_out(pg::connection& link, flow::task::look_for_lock_h
   co_return result<void>();
 }
 
-// A relay that is not allowed to repair the table continues as long as it finds any row.
+// A relay that may not repair the table continues if the table has any row.
 leader::done leader::carry_out(pg::connection& link, flow::task::mend_shards&) {
   const auto found = co_await ask(
       link, fmt::format("SELECT count(*), coalesce(has_function_privilege(to_regprocedure(format("
@@ -69,7 +69,7 @@ leader::done leader::carry_out(pg::connection& link, flow::task::mend_shards&) {
   if (found->at(0, 1) == "f" && found->at(0, 0) != "0") co_return result<void>();
   const auto made =
       co_await ask(link, fmt::format("SELECT {}.mend_shards()", settings_.database.schema.identifier()));
-  // An error is ignored if there are rows: these have their leaders, and `check` reports the fault.
+  // If there are rows, an error is ignored: these shards have their leaders, and `check` reports the fault.
   if (!made && !link.lost() && found->at(0, 0) != "0") co_return result<void>();
   if (!made) co_return tl::make_unexpected(made.error());
   if (const auto shards = number_of(*made); shards > 0) host_.tell(notice::shards_mended{shards});

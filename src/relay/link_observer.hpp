@@ -27,7 +27,7 @@ class link_observer {
   virtual void on_exchange_created(const std::string& name) = 0;
   // The client certificate was presented to the broker.
   virtual void on_certificate_shown(std::chrono::system_clock::time_point expires) = 0;
-  // The token of a connection to the broker could not be renewed yet, or was renewed.
+  // The token of a connection to the broker was renewed, or could not be renewed yet.
   virtual void on_token_not_renewed(wall_time end, const error& why) = 0;
   virtual void on_token_renewed() = 0;
   // An attacker on the network could read or change the traffic of a session with PostgreSQL.

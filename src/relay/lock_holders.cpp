@@ -14,7 +14,7 @@ namespace {
 using namespace std::chrono_literals;
 using flow::keeps_from;
 
-// An obstacle must be found by two looks, ten seconds after it began: shorter ones are not logged.
+// An obstacle is logged only if two looks find it, ten seconds after it began.
 constexpr auto between_looks = 5s;
 constexpr auto longest_look = 10s;
 
@@ -89,7 +89,7 @@ boost::asio::awaitable<result<lock_holder_watch::words>> lock_holder_watch::find
                                                                                  keeps_from what, int shard,
                                                                                  bool rows_stay) {
   switch (what) {
-    case keeps_from::leading: {  // held by the leader, in most cases
+    case keeps_from::leading: {  // usually held by the leader
       OUTBOXD_CO_TRY(const auto held, co_await find_holder(link, "leading"));
       if (!held) co_return words();
       co_return fmt::format(
@@ -124,7 +124,7 @@ boost::asio::awaitable<result<lock_holder_watch::words>> lock_holder_watch::find
       schema_.name());
 }
 
-// If PostgreSQL rejects the query, nothing is found.
+// If PostgreSQL rejects the query, the result is empty.
 boost::asio::awaitable<result<std::optional<int>>> lock_holder_watch::find_holder(pg::connection& link,
                                                                                   std::string_view what) {
   pg::pipeline steps;

@@ -1,5 +1,5 @@
-// lock_holders: whether other sessions' locks or notifications have obstructed the leader for ten seconds.
-// `outboxd status` and `outboxd check` name the sessions.
+// lock_holders: detects other sessions' locks or notifications that have obstructed the leader for ten
+// seconds. `outboxd status` and `outboxd check` name the sessions.
 #pragma once
 
 #include <array>
@@ -23,12 +23,12 @@ class lock_holder_watch {
   using clock = std::chrono::steady_clock;
   using system_time = std::chrono::system_clock::time_point;
 
-  // claim_timeout: a relay that has been silent for this long does not lead any more, whatever its session
-  // holds.
+  // claim_timeout: a relay that has been silent for this long no longer leads, even if its session still
+  // holds locks.
   lock_holder_watch(const pg::schema_name& schema, std::chrono::milliseconds claim_timeout)
       : schema_(schema), claim_timeout_(claim_timeout) {}
 
-  // Whether the leader is currently prevented from doing this.
+  // Sets whether the leader is currently prevented from `what`.
   void set(flow::keeps_from what, bool now_kept);
   // The server process that floods the channel with notifications; 0: none.
   void set_loudest(int process);
@@ -42,8 +42,8 @@ class lock_holder_watch {
   // shard: the shard that the relay leads. rows_stay: marks succeed, but leave some rows unchanged.
   boost::asio::awaitable<result<std::vector<obstacle>>> look(pg::connection& link, int shard, bool rows_stay);
 
-  // An obstacle to leading or writing; null: none. A leader that cannot become idle still does its work, so
-  // that case does not count.
+  // Returns an obstacle to leading or writing, or null. A leader that cannot become idle still works, so that
+  // case does not count.
   const obstacle* locked_out() const;
 
  private:
@@ -59,7 +59,7 @@ class lock_holder_watch {
   using words = std::optional<std::string>;
   boost::asio::awaitable<result<words>> find(pg::connection& link, flow::keeps_from what, int shard,
                                              bool rows_stay);
-  // Looks for a lock holder that prevents relays from this; returns the shard, or 0.
+  // Looks for a session whose lock prevents `what`; returns the shard, or 0.
   boost::asio::awaitable<result<std::optional<int>>> find_holder(pg::connection& link, std::string_view what);
 
   const pg::schema_name& schema_;

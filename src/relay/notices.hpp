@@ -25,7 +25,7 @@ using namespace flow::notice;
 struct connected {  // all sessions with this server are open
   peer to;
 };
-struct disconnected {  // once per new reason
+struct disconnected {  // the connection was lost; sent once per new reason
   peer from;
   const error& why;
 };
@@ -41,29 +41,29 @@ struct newer_schema {  // the schema is newer than the program, but supported
 struct led {  // the relay starts to lead
   const store::shard_view& what;
 };
-struct shards_mended {  // their rows were missing, and were created again
+struct shards_mended {  // rows of shards were missing, and were created again
   std::int64_t shards;
 };
-struct lock_held {  // by another session, which has obstructed the leader for ten seconds
+struct lock_held {  // a lock of another session has obstructed the leader for ten seconds
   const std::string& words;
   std::chrono::system_clock::time_point since;
 };
-struct blocked {  // connection.blocked
+struct blocked {  // the broker has sent connection.blocked
   std::string_view reason;
 };
 struct unblocked {};        // no connection is blocked any more
-struct token_not_renewed {  // token of a connection to RabbitMQ; once per reason
+struct token_not_renewed {  // the token of a connection to RabbitMQ was not renewed; sent once per reason
   wall_time end;
   const error& why;
 };
 struct token_renewed {
-  bool at_last;  // earlier attempts had failed
+  bool at_last;  // true if earlier attempts had failed
 };
-struct exchange_created {  // no queue is bound to it yet
+struct exchange_created {  // the relay created the exchange; no queue is bound to it yet
   const std::string& name;
 };
-// destination_down: an exchange, or some of its routing keys, began to fail. destination_still_down: they
-// still fail. destination_up: they work again, or no event waits for them any more.
+// destination_down: an exchange, or some of its routing keys, began to fail. destination_still_down: the
+// destination still fails. destination_up: the destination works again, or no event waits for it any more.
 struct destination_down {
   const flow::destination_report& what;
   std::string_view reason;
@@ -75,7 +75,7 @@ struct destination_up {
   const flow::destination_report& what;
   bool works;
 };
-struct pruned {  // by one statement
+struct pruned {  // one statement deleted these rows
   prunable what;
   std::int64_t rows;
 };

@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 // After this many consecutive errors, the run ends and the error is logged.
 constexpr int most_refused_drops = 3;
 
-// A partition with rows to keep is scanned again after this time, and such scans use only 1/look_share of the
+// A partition with rows to keep is scanned again after this time. These scans use only 1/look_share of the
 // time.
 constexpr auto look_again = 10min;
 constexpr int look_share = 20;
@@ -90,7 +90,8 @@ boost::asio::awaitable<result<bool>> partition_keeper::rotate(pg::connection& li
   co_return true;
 }
 
-// The range of the first partition includes all lower seqs. Rows of earlier partitions no longer exist.
+// The range of the first partition includes all lower seqs, although the rows of earlier partitions no longer
+// exist.
 partition_keeper::range partition_keeper::range_of(std::int64_t which, bool is_first) {
   const auto end = which + 1 > (std::numeric_limits<std::int64_t>::max() >> width_bits)
                        ? std::numeric_limits<std::int64_t>::max()

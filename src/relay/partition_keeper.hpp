@@ -23,8 +23,8 @@ class partition_keeper {
   partition_keeper(kept_session& session, const postgres_settings& settings, retention_settings::age keep,
                    const prune_report& report);
 
-  // Starts the next period if it is time for that, and creates the partitions that have to exist in advance.
-  // Returns whether the outbox is partitioned. This and the next function only return errors of the session.
+  // Starts the next period when it is due, and creates the partitions that must exist in advance. Returns
+  // whether the outbox is partitioned. rotate() and retire() return only errors of the session.
   boost::asio::awaitable<result<bool>> rotate(pg::connection& link);
 
   // Drops partitions that are old and contain only finished events. In a partition that has rows to keep, the
@@ -61,9 +61,10 @@ class partition_keeper {
   const prune_report& report_;
   std::string layout_, rotate_, over_, scan_, drop_, prune_;  // SQL
   flow::prune_pace pace_;
-  std::string said_;                                          // the last error that was reported
-  std::set<std::pair<std::string, std::int64_t>> mentioned_;  // left alone; reported once each
-  std::map<std::int64_t, clock::time_point> not_before_;      // partitions with rows to keep
+  std::string said_;                                          // the last error reported
+  std::set<std::pair<std::string, std::int64_t>> mentioned_;  // partitions left alone; each is reported once
+  std::map<std::int64_t, clock::time_point> not_before_;      // when to scan partitions with rows to keep
+                                                              // again
 };
 
 }  // namespace outboxd::relay

@@ -75,7 +75,7 @@ class spawn_actions {
 
 }  // namespace
 
-// One process; the destructor kills it.
+// A running process; the destructor kills it.
 class password_command::child {
  public:
   enum class cut { none, late, too_long, stopped };
@@ -137,7 +137,7 @@ class password_command::child {
     if (cut_ == cut::none) cut_ = why;
     kill();
     boost::system::error_code ignored;
-    pipe_.cancel(ignored);  // a child of the program may keep the other end open
+    pipe_.cancel(ignored);  // a child of the program may still have the other end open
   }
 
   cut why() const { return cut_; }

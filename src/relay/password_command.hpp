@@ -20,7 +20,7 @@ struct command_limits {
 // Not thread-safe. Errors name the setting and the program, but never an argument or any output.
 class password_command {
  public:
-  // `words`: the program's absolute path and its arguments. They are not interpreted by a shell.
+  // `words`: the program's absolute path and its arguments, which are passed without a shell.
   password_command(std::string setting, std::vector<std::string> words, command_limits limits = {});
   ~password_command();
   password_command(const password_command&) = delete;
@@ -38,7 +38,7 @@ class password_command {
  private:
   class child;
 
-  std::string called() const;  // name in messages
+  std::string called() const;  // the command's name in messages
 
   std::string setting_;
   std::vector<std::string> words_;

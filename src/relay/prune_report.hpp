@@ -19,15 +19,15 @@ struct prune_run {
   std::int64_t rows = 0;  // deleted rows, or dropped partitions
   std::chrono::milliseconds took{};
   std::int64_t kept = 0;   // old rows that others lock or reference
-  std::string why_kept{};  // the reason for the first of them
+  std::string why_kept{};  // why the first of the kept rows is kept
   bool complete = false;
 };
 
 struct prune_report {
   std::function<void(prunable, std::int64_t rows)> deleted;  // rows deleted by one statement
   std::function<void(const prune_run&)> ended;
-  std::function<void(prunable, const error&)> refused;  // after repeated errors; once for each reason
-  // This many old rows are locked or referenced by others; called once for each reason.
+  std::function<void(prunable, const error&)> refused;  // called after repeated errors, once for each reason
+  // Other sessions lock, or other rows reference, this many old rows; called once for each reason.
   std::function<void(prunable, std::int64_t rows, std::string_view why)> kept;
   // A partition was started, created, or left alone; `what` as in rotate_partition.
   std::function<void(std::string_view what, std::int64_t number)> rotated;

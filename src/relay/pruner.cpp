@@ -13,13 +13,14 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Others may lock the table for as long as they like; the pruner tries again later.
+// Other sessions may lock the table for long; the pruner tries again later.
 constexpr auto lock_wait = 20ms;
 
 // After this many consecutive errors, the run ends and the error is logged.
 constexpr int most_refused_deletes = 3;
 
-// A new run from the oldest record on finds records that were locked, or written late with an old time.
+// A new run from the oldest record on finds records that were locked, or that were written late with an old
+// time.
 constexpr auto from_oldest_interval = 1h;
 
 }  // namespace
@@ -108,7 +109,7 @@ boost::asio::awaitable<result<void>> pruner::prune(pg::connection& link, prunabl
   co_return out;
 }
 
-// A run that begins after the kept rows does not see them, and so does not report them again.
+// A run that begins after the kept rows does not see them, so it must not report them.
 void pruner::end(const prune_run& run) {
   work& its = of(run.what);
   if (run.kept > 0 && std::exchange(its.said_kept, run.why_kept) != run.why_kept)
@@ -150,7 +151,7 @@ pg::pipeline pruner::next_statement(prunable what) {
   return out;
 }
 
-// The pace still has the number of rows with which the statement was sent.
+// The pace still has the number of rows that the statement was given.
 pruner::portion pruner::read(prunable what, const pg::rows& answer) {
   const auto number = [&](int index) { return pg::read_int8(answer.at(0, index)); };
   const auto most = of(what).pace.rows();
@@ -175,7 +176,7 @@ pruner::portion pruner::read(prunable what, const pg::rows& answer) {
   return {};
 }
 
-// Whether to retry in this run.
+// Returns whether to retry the statement in this run.
 bool pruner::tolerates(prunable what, const error& refusal) {
   work& its = of(what);
   if (its.pace.refusals() < most_refused_deletes) return true;

@@ -19,7 +19,7 @@
 
 namespace outboxd::relay {
 
-// How often to look for old rows.
+// The interval between two searches for old rows.
 inline constexpr std::chrono::seconds prune_interval{60};
 
 // Works next to the stream, in small statements with a pause after each, so that events are hardly delayed.
@@ -46,9 +46,9 @@ class pruner {
 
   // The state for one kind of rows, which outlives the session.
   struct work {
-    std::string sql;  // not prepared, because preparing would lock the table once more
+    std::string sql;  // not prepared, because preparing would lock the table a second time
     flow::prune_pace pace;
-    std::string said;       // the last error that was reported
+    std::string said;       // the last error reported
     std::string said_kept;  // the last reported reason why rows are kept
   };
 
@@ -69,8 +69,9 @@ class pruner {
   partition_keeper partitions_;
   std::array<work, all_prunable.size()> works_;
   flow::prune_walk walk_;                         // for events
-  timestamp reached_ = timestamp::min();          // for records: older ones are deleted
-  std::optional<clock::time_point> from_oldest_;  // for records: when the last run from the oldest one began
+  timestamp reached_ = timestamp::min();          // for records: all records older than this are deleted
+  std::optional<clock::time_point> from_oldest_;  // for records: when the last run from the oldest record
+                                                  // began
 };
 
 }  // namespace outboxd::relay

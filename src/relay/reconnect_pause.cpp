@@ -9,7 +9,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr backoff::duration base = 100ms;  // short at first, because a restart takes about a second
+constexpr backoff::duration base = 100ms;  // short, because a restart of a server takes about a second
 
 }  // namespace
 

@@ -11,10 +11,10 @@ namespace {
 using namespace std::chrono_literals;
 using clock = std::chrono::steady_clock;
 
-// The time for PostgreSQL after the grace period, to write the outcomes known by then.
+// After the grace period, PostgreSQL gets this much time to write the outcomes known by then.
 constexpr auto last_writes = 2s;
 
-// The time for closing the connections in an orderly way.
+// The time limit for closing the connections in an orderly way.
 constexpr auto last_close = 2s;
 
 boost::asio::awaitable<void> keep(std::shared_ptr<sampler> one) {
@@ -75,7 +75,7 @@ void relay::start(std::function<void(bool)> on_stopped) {
   add_leader();
 }
 
-// While there are shards to lead, the relay has one leader more than it leads shards: the standby.
+// While there are shards to lead, the relay has one leader more than the shards that it leads: the standby.
 void relay::add_leader() {
   leader_host& host = *this;
   auto& one = *leaders_.emplace_back(
@@ -86,7 +86,7 @@ void relay::add_leader() {
   });
 }
 
-// The relay's coroutines never throw on purpose: an exception is a programming error, and ends the process.
+// The relay's coroutines do not throw: an exception is a programming error, and ends the process.
 void relay::spawn(boost::asio::awaitable<void> activity, std::function<void()> then) {
   ++active_;
   boost::asio::co_spawn(io_, std::move(activity), [this, then = std::move(then)](std::exception_ptr thrown) {
@@ -121,7 +121,7 @@ void relay::adopt(const relay_settings& changed) {
   deadline_timer_.cancel();  // the next deadline may be earlier
 }
 
-// Each route has a counter from the start.
+// Gives each route a counter from the start.
 void relay::take_routes() {
   const routing& all = settings_.leader.stream.route;
   for (const auto& one : all.routes) counts_.published_by_route.try_emplace(one->name, 0);
@@ -224,7 +224,7 @@ void relay::end_sampling() {
   table_.reset();
 }
 
-// Each session reports these two notices, so repeated ones are dropped.
+// Each session sends this notice and the next one, so repeated notices are dropped.
 void relay::take(const notice::goes_without& what) {
   if (std::exchange(said_without_, what.words) != what.words) tell_(what);
 }

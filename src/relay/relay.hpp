@@ -31,8 +31,8 @@ class relay final : private leader_host {
         flow::step_observers steps = {});
   ~relay();
 
-  // on_stopped: called when all sessions are closed (clean), or when the time for that is over: then
-  // something may still keep the reactor busy.
+  // on_stopped: called when all sessions are closed (clean), or when the time limit for closing them has
+  // expired; in that case a handler may still keep the reactor busy.
   void start(std::function<void(bool clean)> on_stopped);
 
   // Adopts settings that can change at run time: routes, retries, sweep_interval, standby_interval,
@@ -49,7 +49,7 @@ class relay final : private leader_host {
   // The outbox's payload type; nullopt until it is known.
   std::optional<payload_type> payload() const;
   relay_figures figures() const;
-  // Why the relay makes no progress although it waits for nothing; nullopt if it makes progress.
+  // Returns why the relay makes no progress although it waits for nothing; nullopt if it makes progress.
   std::optional<std::string> stuck() const;
 
  private:
@@ -111,10 +111,10 @@ class relay final : private leader_host {
   struct link_state {
     int wanted = 0;
     int up = 0;
-    bool ever_up = false;  // all connections at the same time
+    bool ever_up = false;  // true if all connections were open at the same time
     bool said_up = false;
     std::string said_down;
-    error latest;  // why a connection is down
+    error latest;  // the latest reason why a connection is down
     std::chrono::system_clock::time_point none_since = std::chrono::system_clock::now();
   };
   link_state& state_of(peer which) { return which == peer::database ? database_ : broker_; }
@@ -140,7 +140,7 @@ class relay final : private leader_host {
   boost::asio::steady_timer grace_timer_;
   bool watching_ = false;
   bool waits_for_rate_ = false;
-  bool said_stands_by_ = false;  // since the relay last led
+  bool said_stands_by_ = false;  // since the relay last led, it has reported that it stands by
   std::int64_t said_schema_ = 0;
   std::chrono::system_clock::time_point newer_since_;
   bool queue_fills_ = false;  // the notification queue fills up, as last reported by a leader
@@ -162,11 +162,11 @@ class relay final : private leader_host {
   std::string exchange_missing_;  // why messages for the default exchange last failed
   std::optional<error> failure_;
   counts counts_;
-  std::shared_ptr<sampler> sampler_;  // while the relay leads shard 0
-  std::shared_ptr<pruner> pruner_;    // while the relay leads shard 0
+  std::shared_ptr<sampler> sampler_;  // set while the relay leads shard 0
+  std::shared_ptr<pruner> pruner_;    // set while the relay leads shard 0
   std::optional<table_sample> table_;
   std::optional<std::chrono::system_clock::time_point> certificate_expires_;
-  std::vector<flow::pause> paused_;  // while the relay leads a shard
+  std::vector<flow::pause> paused_;  // known while the relay leads a shard
 };
 
 }  // namespace outboxd::relay

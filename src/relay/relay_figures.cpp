@@ -1,4 +1,4 @@
-// The part of relay.hpp that answers queries from metrics, health and readiness.
+// relay_figures: the functions of relay.hpp that answer metrics, health and readiness requests.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,17 +12,17 @@ namespace {
 using namespace std::chrono_literals;
 using clock = std::chrono::steady_clock;
 
-// After this time a confirm is overdue: it is far longer than a healthy broker takes, and much shorter than
-// confirm_timeout.
+// A confirm is overdue after this time, which is far longer than a healthy broker takes, and much shorter
+// than confirm_timeout.
 constexpr auto overdue_after = 3s;
 
-// After this time, readiness reports what keeps the leader busy.
+// After this time, readiness reports the activity that keeps the leader busy.
 constexpr auto slow_after = 5s;
 
-// A refusal that lasts this long will not go away by itself.
+// A refusal that lasts this long is considered permanent.
 constexpr auto refused_for = 10s;
 
-// Longer than every timeout of a step.
+// This time is longer than every timeout of a step.
 constexpr auto stuck_after = 15s;
 
 std::chrono::system_clock::time_point since(clock::time_point when) {
@@ -91,7 +91,7 @@ std::vector<obstacle> relay::obstacles() const {
   return out;
 }
 
-// Due events may have to wait, because the whole stream of the shard is busy with this.
+// Due events may have to wait, because this read occupies the shard's whole stream.
 std::optional<obstacle> relay::catching_up(const leader& one) const {
   if (!one.leads()) return std::nullopt;
   const auto late = [](clock::time_point from) { return clock::now() - from > slow_after; };
@@ -117,7 +117,7 @@ std::optional<obstacle> relay::catching_up(const leader& one) const {
                   since(found->since)};
 }
 
-// all: no other outcome is written, either.
+// all: only report if no other outcome is written, either.
 std::optional<obstacle> relay::refused_writes(bool all) const {
   for (const auto& one : leaders_) {
     const auto found = one->leads() ? one->events().refuses() : std::nullopt;

@@ -1,4 +1,4 @@
-// The part of relay.hpp that deletes old rows.
+// relay_retention: the functions of relay.hpp that delete old rows.
 #include <algorithm>
 #include <utility>
 

@@ -10,15 +10,15 @@
 namespace outboxd::relay {
 
 struct retention_settings {
-  using age = std::optional<std::chrono::milliseconds>;  // nullopt: for ever
+  using age = std::optional<std::chrono::milliseconds>;  // nullopt: rows are kept forever
 
-  age published;  // of events
-  age processed;  // of consumers' records
+  age published;  // how long published events are kept
+  age processed;  // how long consumers' records are kept
 
   friend bool operator==(const retention_settings&, const retention_settings&) = default;
 };
 
-// What retention deletes.
+// The kinds of rows that retention deletes.
 enum class prunable { published, processed, partitions };
 inline constexpr std::array all_prunable{prunable::published, prunable::processed, prunable::partitions};
 

@@ -10,7 +10,7 @@
 namespace outboxd::relay {
 namespace {
 
-// A server that needs longer has more important work.
+// A sample that takes longer than this would burden a busy server, so it is cancelled.
 constexpr auto longest_sample = std::chrono::seconds(1);
 
 table_sample read_sample(const pg::rows& from) {

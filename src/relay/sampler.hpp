@@ -14,8 +14,8 @@ namespace outboxd::relay {
 
 inline constexpr std::chrono::seconds sample_interval{15};
 
-// A separate session, because a sample may take 50 ms, in which the stream could not read events. The object
-// is shared, because its coroutine keeps a reference to it.
+// Uses a separate session, because a sample may take 50 ms, in which the stream could not read events. The
+// object is shared, because its coroutine keeps a reference to it.
 class sampler {
  public:
   // Receives each sample, and each new error from PostgreSQL once.

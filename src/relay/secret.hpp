@@ -26,7 +26,7 @@ class secret {
   // The connection string as configured, without the password that the command would print.
   result<std::string> address() const { return address_(); }
 
-  // The command that prints the password; null: the connection string contains the password, if any.
+  // Returns the command that prints the password; null: the connection string contains the password, if any.
   const std::shared_ptr<password_command>& command() const { return command_; }
 
   // The connection string with the password that the command printed.

@@ -36,11 +36,11 @@ struct leader_settings {
 };
 
 struct rabbitmq_settings {
-  std::vector<secret> urls;  // tried in turn
+  std::vector<secret> urls;  // tried one after another
   std::string connection_name = "outboxd";
   std::chrono::seconds heartbeat{10};
   std::chrono::milliseconds connect_timeout{10'000};
-  std::vector<std::string> declare_exchanges;  // created as durable topic exchanges
+  std::vector<std::string> declare_exchanges;  // exchanges to create as durable topic exchanges
   std::size_t max_message_size = 134'217'728;  // bytes of a body
   std::size_t max_unconfirmed = 4096;
   std::size_t max_buffered = 65'536;  // bytes
@@ -59,8 +59,8 @@ struct relay_settings {
   std::chrono::milliseconds shutdown_grace{10'000};
 };
 
-// The age limits for deleting rows: if retention.published = 0s, published events are deleted at once, so no
-// limit applies to them.
+// Returns the age limits for deleting rows. If retention.published = 0s, published events are deleted at
+// once, so they need no age limit.
 retention_settings retention_of(const relay_settings& from);
 
 }  // namespace outboxd::relay

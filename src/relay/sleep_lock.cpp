@@ -72,7 +72,7 @@ boost::asio::awaitable<result<void>> sleep_lock::lock(pg::connection& link) {
                      link, fmt::format("SELECT {}.take_sleep({})", settings_.schema.identifier(), shard_)));
   session_.reset_pause();
   held_ = taken;
-  if (wanted_ == action::unlock) co_return result<void>();  // the lock is not wanted any more
+  if (wanted_ == action::unlock) co_return result<void>();  // the lock is no longer wanted
   if (wanted_ == action::ask) wanted_ = action::none;
   tell_(held_ ? sleep_news::granted : sleep_news::refused);
   co_return result<void>();

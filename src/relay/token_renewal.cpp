@@ -14,7 +14,8 @@ using namespace std::chrono_literals;
 using std::chrono::system_clock;
 
 constexpr backoff::duration first_pause = 1s;
-constexpr backoff::duration longest_pause = 15s;  // several attempts in the last minute of a token
+constexpr backoff::duration longest_pause = 15s;  // short enough for several attempts in the last minute of a
+                                                  // token
 
 }  // namespace
 

@@ -16,12 +16,12 @@ namespace outboxd::relay {
 
 class token_renewal {
  public:
-  // `from`: the URL, which contains the next token when it is read again.
+  // `from`: the source of the URL; reading it again returns the next token.
   token_renewal(const boost::asio::any_io_executor& on, secret from, std::shared_ptr<amqp::connection> link,
                 link_observer& observer);
 
-  // Renews the token that expires at `end`, and then the following ones, until stop(), or until a token
-  // expires that could not be renewed: then RabbitMQ refuses messages, and the lane reconnects.
+  // Renews the token that expires at `end`, and then the following tokens, until stop(), or until a token
+  // expires without having been renewed: then RabbitMQ refuses messages, and the lane reconnects.
   static boost::asio::awaitable<void> run(std::shared_ptr<token_renewal> self, wall_time end);
 
   // Called when the connection ends. A program that prints the password may still be running; its output is
