@@ -7,7 +7,8 @@
 
 namespace outboxd::store {
 
-// Fields end with a zero byte, which no name in a row can contain; the payload, which can, comes last.
+// Each field ends with a zero byte, which names in a row cannot contain. The payload may contain zero bytes,
+// so it comes last.
 std::string digest_of(const flow::sent_content& what) {
   const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> digest(EVP_MD_CTX_new(), &EVP_MD_CTX_free);
   const auto add = [&](std::string_view text) { EVP_DigestUpdate(digest.get(), text.data(), text.size()); };

@@ -6,7 +6,7 @@
 
 namespace outboxd::store {
 
-// Columns that are read from `e`, a row of the table. They are listed by name, because users may add columns.
+// The columns read from `e`, a row of the table. They are listed by name, because users may add columns.
 inline constexpr std::string_view event_row =
     R"(e.ctid AS place, e.xmin AS written_by, e.id, e.seq, e.tx, @hash@ AS hash, e.created_at,
     coalesce(e.available_at, e.created_at) AS available_at, e.attempts, e.exception,
@@ -19,8 +19,8 @@ inline constexpr std::string_view event_row =
       + coalesce(octet_length(coalesce(e.replay_exchange, e.exchange)), 0)
       + coalesce(octet_length(coalesce(e.replay_routing_key, e.routing_key)), 0) AS names)";
 
-// The columns of an event in an answer. A count of 0, the usual case, is returned as null, because a null
-// costs almost nothing.
+// The columns of an event in an answer. A count of 0, the usual case, is returned as null, which costs almost
+// nothing.
 inline constexpr std::string_view event_columns = R"(f.id, f.place, f.seq, f.tx, f.hash, f.created_at,
   CASE WHEN @names_fit@ THEN f.aggregate_type END, CASE WHEN @names_fit@ THEN f.aggregate_id END,
   CASE WHEN @names_fit@ THEN f.event_type END,
@@ -36,7 +36,7 @@ inline constexpr std::string_view event_columns = R"(f.id, f.place, f.seq, f.tx,
            ELSE 9223372036854775807 END END,
   CASE WHEN f.written_by <> xid(f.tx) THEN f.written_by::text END)";
 
-// More columns of an event that has an exception; they are followed by event_behind or false.
+// Additional columns of an event that has an exception; event_behind or false follows them.
 inline constexpr std::string_view exception_columns =
     "f.exception::text, f.last_error_code, f.waits_for, f.first_failed_at, f.available_at";
 
@@ -55,9 +55,9 @@ enum class event_column : int {
   headers,
   exchange,
   routing_key,
-  size,      // of the texts, if they exceed $1 together and are therefore withheld; -1: payload or headers
-             // are NULL in the table; otherwise null
-  attempts,  // null: 0
+  size,      // size of the texts, if they exceed $1 together and are therefore withheld; -1: payload or
+             // headers are NULL in the table; otherwise null
+  attempts,  // null means 0
   due_in,    // for a pending scheduled event: milliseconds until it is due; otherwise null
   // In rows without an id, which come first: other results of the statement, as a JSON object. In events: the
   // transaction that last wrote the row, without its epoch, if that is not the one that inserted it.
@@ -65,10 +65,10 @@ enum class event_column : int {
   // In all statements except `read`, whose events have no exception:
   exception,
   failure,          // code of the last failure
-  waits_for,        // null: it waits for no destination
-  first_failed_at,  // null: it has not failed
+  waits_for,        // null: the event waits for no destination
+  first_failed_at,  // null: the event has not failed
   available_at,
-  behind,  // in `due`, `resumed` and `waiting`; in `by_key`: whether it was put off
+  behind,  // in `due`, `resumed` and `waiting`; in `by_key`: whether the event was put off
 };
 
 }  // namespace outboxd::store

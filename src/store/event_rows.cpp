@@ -40,7 +40,7 @@ constexpr std::array<pg::cell_shape, all_event_columns> event_cells() {
   return out;
 }
 
-// Set in every event that comes with its texts.
+// The columns that are set in every event whose texts are not withheld.
 constexpr std::array texts{event_column::aggregate_type, event_column::aggregate_id, event_column::event_type,
                            event_column::payload, event_column::headers};
 
@@ -52,12 +52,12 @@ flow::exception exception_of(std::optional<std::string_view> name) {
   return flow::exception::dead;
 }
 
-// The broker closed a channel or a connection because of the event.
+// Returns true if the broker closed a channel or a connection because of the event.
 bool is_suspect(std::optional<std::string_view> failure) {
   return failure == "channel_closed" || failure == "connection_closed";
 }
 
-// The last writer's number; null means the inserting transaction.
+// Returns the transaction that last wrote the row; null means the transaction that inserted it.
 std::uint32_t writer_of(std::optional<std::string_view> number, std::uint64_t inserted_by) {
   auto out = static_cast<std::uint32_t>(inserted_by);
   if (number) std::from_chars(number->data(), number->data() + number->size(), out);
@@ -155,7 +155,8 @@ std::vector<flow::stored_event> read_events(const pg::rows& from) {
     one.storage = storage;
     const auto size = find(event_column::size);
     one.what.has_texts = !size || pg::read_int8(*size) >= 0;
-    // An event whose names are missing, too, is fetched like others, and its names are checked then.
+    // If the event's names are withheld, too, the event is fetched like others, and its names are checked
+    // then.
     one.withheld = size && (one.what.has_texts || !find(event_column::aggregate_type));
     one.size = one.withheld ? std::max<std::int64_t>(pg::read_int8(*size), 0) : size_of_texts(one.what);
     if (const auto due_in = find(event_column::due_in))

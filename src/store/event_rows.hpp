@@ -22,10 +22,10 @@ std::vector<flow::stored_event> read_events(const pg::rows& from);
 
 // Returns the content of a head; an empty object if the row is not a head.
 nlohmann::json read_head(const pg::rows& from, int row);
-// Returns a number of a head; nullopt for null.
+// Returns a numeric field of the head, or nullopt if the field is null.
 std::optional<std::int64_t> number_in(const nlohmann::json& head, const char* name);
 
-// The type of the payload column, from its OID; nullopt if this version does not support that type.
+// Returns the type of the payload column from its OID; nullopt if this version does not support that type.
 std::optional<payload_type> payload_type_of(Oid type);
 
 }  // namespace outboxd::store

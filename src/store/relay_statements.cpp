@@ -33,8 +33,8 @@ constexpr std::string_view event_open = R"((
 constexpr std::string_view event_close = R"() AS e
   OFFSET 0) AS f)";
 
-// The same, but measures the numbers of a row before it converts them to text, which costs several times as
-// much. Documents larger than this are not measured.
+// Like event_open, but measures the numbers of a row before converting them to text, which costs several
+// times as much. Documents larger than this are not measured.
 constexpr std::int64_t most_measured = 8'000'000;
 constexpr std::string_view measured_open = R"((
   SELECT e.*,
@@ -51,7 +51,7 @@ constexpr std::string_view names_fit = "f.names <= $1::bigint";
 constexpr std::string_view all_fits =
     "(octet_length(f.payload) + octet_length(f.headers) + f.names <= $1::bigint)";
 
-// For a row that is a head: the columns before `head`, and those after it.
+// The columns before and after `head` in a row that is a head.
 std::string no_event() {
   std::string out = "NULL";
   for (int i = 1; i < static_cast<int>(event_column::head); ++i) out += ", NULL";
@@ -59,7 +59,7 @@ std::string no_event() {
 }
 constexpr std::string_view no_exception = "NULL, NULL, NULL, NULL, NULL, NULL";
 
-// True if an earlier event of the aggregate also waits. backing_off sorts before parked.
+// True if an earlier event of the aggregate also waits. Relies on backing_off sorting before parked.
 constexpr std::string_view event_behind = R"(coalesce((
          SELECT e.seq FROM @schema@.event AS e
          WHERE e.exception IN ('backing_off', 'parked') AND @hash@ = f.hash
@@ -116,7 +116,7 @@ constexpr std::string_view is_pending =
 // names are not hashed.
 constexpr std::string_view in_shard = "($2::bigint = 0 OR (@hash@ & $2) = $3::bigint)";
 
-// For by_key and by_key_measured: the rows, and which of them are returned with their texts.
+// For by_key and by_key_measured: the rows, and whether each is returned with its texts.
 constexpr std::string_view row_of_key = R"(SELECT u.*
     FROM unnest($4::uuid[], $5::bigint[], $6::xid8[]) AS k(id, seq, tx)
     CROSS JOIN LATERAL (

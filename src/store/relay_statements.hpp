@@ -40,7 +40,7 @@ struct statement_text {
 std::span<const statement_text> statement_texts();
 std::string_view relay_text(std::string_view name);
 
-// The names of the prepared statements; sql/relay/<name>.sql describes their parameters and rows.
+// The names of the prepared statements; sql/relay/<name>.sql describes the parameters and rows of each.
 namespace statement {
 inline constexpr std::string_view read = "read";
 inline constexpr std::string_view walk = "walk";
@@ -93,9 +93,9 @@ std::string is_scheduled(std::chrono::milliseconds clock_tolerance);
 // Privileges that every PostgreSQL user has by default, and that a relay can do without if an administrator
 // has revoked them. docs/security.md describes what a relay loses without each.
 struct open_to_all {
-  bool queue_usage = true;     // read the usage of the server's notification queue
-  bool control_system = true;  // read which server it is
-  bool sessions = true;        // see the owner of a session, and end sessions of the same user
+  bool queue_usage = true;     // may read the usage of the server's notification queue
+  bool control_system = true;  // may read the identity of the server
+  bool sessions = true;        // may see the owner of a session, and end sessions of the same user
 };
 
 std::vector<prepared> relay_statements(const pg::schema_name& schema, payload_type payload,
@@ -114,7 +114,7 @@ inline constexpr std::string_view planner_settings =
     " set_config('max_parallel_workers_per_gather', '0', false), set_config('jit', 'off', false),"
     " set_config('plan_cache_mode', 'force_generic_plan', false)";
 
-// Key 1 of all advisory locks of this outbox: a hash of the schema's name, to avoid conflicts between two
+// Key 1 of all advisory locks of this outbox: a hash of the schema's name. It avoids conflicts with other
 // outboxes and with the application's own locks.
 std::int32_t lock_class(const pg::schema_name& schema);
 
@@ -126,8 +126,8 @@ inline constexpr int lead_key = 0;
 inline constexpr int sleep_key = lead_key + most_shards;
 inline constexpr int present_key = sleep_key + most_shards;
 inline constexpr int relay_key = present_key + 1;
-// A session that requests all leads holds this key or a higher one: it chooses a key that no other session
-// can have locked, because only it knows the key.
+// A session that requests all leads holds this key or a higher one. It chooses the key at random, so that no
+// other session can hold that key beforehand.
 inline constexpr int request_key = relay_key + 1;
 
 // Values for the placeholders of both keys in sql/.

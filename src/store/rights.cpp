@@ -9,7 +9,7 @@
 namespace outboxd::store {
 namespace {
 
-// An SQL array of all words that could be names of objects. The words need no quoting, whatever the text is.
+// Returns an SQL array of all words in the text that could be names of objects. Such words need no quoting.
 std::string names_in(std::string_view text) {
   const auto in_name = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; };
   std::string out = "'{";

@@ -18,8 +18,8 @@ std::string_view state_text(std::string_view name);
 inline constexpr std::string_view relay_role = "outbox_relay";
 inline constexpr std::string_view operator_role = "outbox_operator";
 
-// Default privileges that a relay can do without, see open_to_all. The ones not listed there affect only a
-// log line or a metric.
+// Default privileges that a relay can do without, see open_to_all. A missing privilege that open_to_all does
+// not contain affects only a log line or a metric.
 inline constexpr std::array<std::string_view, 6> dispensable{
     "pg_notification_queue_usage", "pg_control_system",    "pg_stat_activity",
     "pg_stat_get_activity",        "pg_terminate_backend", "pg_relation_size"};

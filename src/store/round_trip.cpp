@@ -1,4 +1,4 @@
-// The statements that write; round_trip_reads.cpp has those that read.
+// round_trip: the statements that write. round_trip_reads.cpp contains the statements that read.
 #include "store/round_trip.hpp"
 
 #include <fmt/format.h>
@@ -137,8 +137,9 @@ void round_trip::limit_time(std::chrono::milliseconds to) {
   steps_.run(std::string(statement::time_limit), {std::to_string(whole.count())});
 }
 
-// The record of a dead event must survive a crash; otherwise its successors would be published before it is
-// dead again. But the commit does not wait for a standby, because a lost standby would stop all events.
+// The record of a dead event must survive a crash; otherwise its successors would be published before the
+// event is dead again. But the commit does not wait for a standby, because a lost standby would stop all
+// events.
 void round_trip::add(const flow::record_request& asked, flow::write_answer& into) {
   std::vector<event_key> keys;
   std::vector<std::optional<std::string>> exceptions, codes, reasons, scopes, exchanges, routing_keys;

@@ -44,7 +44,7 @@ class round_trip {
   void limit_time(std::chrono::milliseconds to);
   std::vector<std::string> events_of(std::int64_t largest) const;
 
-  // Returns true if an answer can be used; otherwise sets what it means for the flow.
+  // Returns true if an answer can be used; otherwise sets the result that the flow receives.
   template <class Answer>
   bool is_read(const segment& from, const pg::answer_shape& shape, flow::tried<Answer>& into);
   template <class Answer>
@@ -56,7 +56,7 @@ class round_trip {
                                                            bool with_exceptions = true);
   // True if the last answer has this shape.
   bool has_shape(const pg::rows& from, const pg::answer_shape& shape);
-  // PostgreSQL has sent an unexpected answer: causes the session to be closed. Always returns false.
+  // Handles an unexpected answer of PostgreSQL: the session will be closed. Always returns false.
   bool refuse(std::string_view what);
   // The events that an answer identifies by numbers, starting with 1; nullopt if a number is out of range.
   std::optional<std::vector<bool>> numbers_in(const pg::rows& from, std::size_t most);

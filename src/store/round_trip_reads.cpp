@@ -1,4 +1,4 @@
-// The SELECT statements; the counterpart of round_trip.cpp.
+// round_trip_reads: the SELECT statements of round_trip.hpp; round_trip.cpp contains the others.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -179,8 +179,8 @@ void round_trip::add(const flow::look_request& asked, flow::look_request::answer
   });
 }
 
-// PostgreSQL can be interrupted only between the conversions of two values to text. Statements that measure
-// first may take longer.
+// PostgreSQL can interrupt a statement only between the conversions of two values to text. Statements that
+// measure sizes first may take longer.
 void round_trip::add(const flow::fetch_request& asked, flow::fetch_request::answer& into) {
   limit_time(asked.measured ? of_.patience / 2 : of_.patience / 20);
   auto parameters = events_of(flow::largest_message);

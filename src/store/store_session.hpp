@@ -17,15 +17,16 @@ namespace outboxd::store {
 struct shard_view {
   int shard = 0;
   int shards = 1;
-  bool rings = true;                           // the writers of this shard notify
-  bool afresh = false;                         // the saved position is not usable: everything is read again
+  bool rings = true;                           // whether the writers of this shard notify
+  bool afresh = false;                         // the saved position is not usable, so everything is read
+                                               // again
   std::int64_t largest = 0;                    // maximum bytes of the texts of one event
   std::int64_t together = 0;                   // maximum bytes of events fetched together, except the first
   std::chrono::milliseconds patience{10'000};  // maximum time for one statement
   timestamp server_time;                       // when the shard was loaded
 };
 
-// The session must have the statements of relay_statements prepared.
+// Requires a session in which the statements of relay_statements are prepared.
 class store_session {
  public:
   store_session(pg::connection& link, std::chrono::milliseconds timeout) : link_(link), timeout_(timeout) {}
@@ -34,8 +35,7 @@ class store_session {
   // shards, and whether writers notify.
   boost::asio::awaitable<result<flow::saved_position>> load(shard_view& of);
 
-  // Executes one round trip, with each part in a transaction of its own. After an error, the session is
-  // unusable.
+  // Executes one round trip; each part is a separate transaction. After an error, the session is unusable.
   boost::asio::awaitable<result<flow::store_answer>> execute(const flow::store_request& what,
                                                              const shard_view& of);
 

@@ -12,7 +12,7 @@ std::string unpacked_size(std::string_view column) {
 }
 
 // Lax mode would visit each array twice, by ** and by the filter. The time of jsonb_path_query is quadratic
-// in its number of rows.
+// in the number of rows that it returns.
 std::string size_of_numbers(std::string_view column, std::int64_t most) {
   return fmt::format(
       R"(CASE WHEN {1} <= {2} THEN coalesce((
