@@ -23,8 +23,8 @@ struct read_limits {
 };
 
 struct write_limits {
-  std::size_t enough = 1;               // a statement is sent once this many rows wait
-  std::chrono::microseconds linger{0};  // or once the oldest row has waited this long
+  std::size_t enough = 1;               // a statement is sent once this many rows are queued
+  std::chrono::microseconds linger{0};  // or once the oldest row has been queued for this long
   std::size_t most = 10'000;            // maximum rows per statement
 };
 
@@ -33,9 +33,9 @@ struct lane_limits {
 };
 
 struct doorbell_limits {
-  // After this many notifications in one window, the leader polls instead. Notifications are faster than
-  // polls, and cheap as long as commits do not wait for each other. After such waits were observed, the lower
-  // limit busy_contended applies for contention_lasts.
+  // After this many notifications in one window, the leader polls instead of waiting for notifications, which
+  // are faster than polls, and cheap as long as commits do not wait for each other. After such waits were
+  // observed, the lower limit busy_contended applies for contention_lasts.
   std::chrono::milliseconds window{100};
   int busy = 50;
   int busy_contended = 10;
@@ -44,8 +44,8 @@ struct doorbell_limits {
   // contention_probe.
   int probe_rate = 5;
   std::chrono::milliseconds contention_probe{1'000};
-  // The leader stays awake for at least this long. Then it may become idle once a window has at most half as
-  // many events as would wake it again.
+  // The leader stays awake for at least this long. After that, it may become idle once a window has at most
+  // half as many events as would wake it again.
   std::chrono::milliseconds shortest_awake{250};
   // The pause between two polls is 1/poll_share of the time since events were last found, within these
   // bounds; the longest pause is the sweep interval.
@@ -55,7 +55,7 @@ struct doorbell_limits {
   std::chrono::milliseconds shortest_rung{10};  // between a read and the poll that a notification causes
 };
 
-// What a dead event means for later events of its aggregate.
+// The effect of a dead event on later events of its aggregate.
 enum class after_dead : std::uint8_t {
   go_on,
   hold,  // they wait until the dead event is retried or discarded
@@ -66,8 +66,8 @@ struct stream_limits {
   std::int64_t batch_bytes = 8'000'000;
   int batches = 4;  // unsettled events and bytes in memory, in batches
   write_limits marks{.enough = 500, .linger = std::chrono::milliseconds(10), .most = 10'000};
-  // Maximum events of one aggregate in memory; also limited to one batch and to one second of max_rate. An
-  // aggregate with more becomes a laggard (laggards.hpp).
+  // Maximum events of one aggregate in memory; the number is also limited to one batch and to one second of
+  // max_rate. An aggregate with more events becomes a laggard (laggards.hpp).
   std::uint32_t longest_chain = 500;
   // A laggard's events are parked after this many later events of other aggregates were read.
   std::size_t most_overtaking = 100'000;

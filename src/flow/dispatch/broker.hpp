@@ -1,5 +1,5 @@
 // broker: the functions of RabbitMQ that a lane needs. One implementation talks to a real server; simulations
-// have another.
+// have their own.
 #pragma once
 
 #include <span>
@@ -23,7 +23,7 @@ class broker {
   // sent.
   virtual result<accepted> publish(token name, const message& what) = 0;
 
-  // Drops the connection because of a fault that only the lane can see; on_broker_down follows, then a
+  // Drops the connection because of a fault that only the lane can detect. on_broker_down follows, then a
   // reconnect, to the next URL if there are several.
   virtual void drop(std::string_view why) = 0;
   // The number of URLs; at least one.
@@ -40,7 +40,7 @@ class broker_listener {
   virtual void on_writable() = 0;
   // The broker has blocked or unblocked publishing (connection.blocked, connection.unblocked).
   virtual void on_blocked(bool blocked) = 0;
-  // The outcome of messages without a confirm is unknown.
+  // The connection was lost; the outcome of messages without a confirm is unknown.
   virtual void on_broker_down(const interruption& why) = 0;
 
  protected:

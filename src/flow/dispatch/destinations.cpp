@@ -36,8 +36,8 @@ bool destinations::may_go(destination_id of, std::int64_t seq) const {
   return works(of) || troubles_.find(of)->second.probe == seq;
 }
 
-// Returns null if too many destinations are tracked: the events that wait for this destination are found in
-// the table later.
+// Returns null if too many destinations are tracked. The events that wait for this destination are then found
+// in the table later.
 destinations::trouble* destinations::begin(destination_id which, condition as, clock::time_point now,
                                            clock::time_point next) {
   if (troubles_.size() >= limits_.most) return nullptr;
@@ -97,7 +97,7 @@ void destinations::leave(int client) {
   }
 }
 
-// Sends the first or the next report about an exchange.
+// Sends a report about an exchange, the first or a later one.
 void destinations::say(destination_id which, const destination& to, std::string_view reason,
                        clock::time_point now) {
   report& in = reports_[report_key(which)];
@@ -118,7 +118,7 @@ void destinations::say(destination_id which, const destination& to, std::string_
   if (!first && hooks_.on_still_down) hooks_.on_still_down(words);
 }
 
-// At this time, all events that wait for the destination are read again.
+// Sets the time at which all events that wait for the destination are read again.
 void destinations::begin_to_work(destination_id which, trouble& one, clock::time_point at) {
   enter(which, one, condition::works);
   schedule(which, one, at);
@@ -175,7 +175,7 @@ destination_id destinations::on_failed(const destination& to, failure why, const
                                        std::string_view reason, clock::time_point now) {
   const bool of_exchange = concerns_exchange(why);
   const auto which = of_exchange ? exchange_id_of(to) : id_of(to);
-  // A failure that concerns the routing key shows that the exchange exists.
+  // If the failure concerns the routing key, the exchange exists.
   if (trouble* const exchange = of_exchange ? nullptr : find(exchange_id_of(to));
       exchange != nullptr && exchange->now != condition::works)
     on_probe_delivered(exchange_id_of(to), *exchange, now);
@@ -222,7 +222,7 @@ void destinations::on_recorded(destination_id for_what, int client, clock::time_
   if (one == nullptr || (one->waits_in & bit(client)) == 0) on_found(for_what, client, now);
 }
 
-// The destination may work by now, so new events are sent; if one of them fails, the destination is blocked.
+// The destination may work again, so new events are sent; if one of them fails, the destination is blocked.
 void destinations::on_found(destination_id what, int client, clock::time_point now) {
   trouble* one = find(what);
   if (one == nullptr) one = begin(what, condition::doubtful, now, now);
@@ -247,7 +247,7 @@ std::vector<destinations::look_up> destinations::take_due(int client, std::size_
         else
           forget(which, true, now);
       } else if (!is_exchange(which) && find_blocked(exchange_of(which)) != nullptr) {
-        schedule(which, one, now + one.pause);  // wait for a probe of its exchange instead
+        schedule(which, one, now + one.pause);  // the probe of its exchange decides about this destination
       } else if (waits_here) {
         if (!budget_.allows(now)) return out;
         budget_.count(now);

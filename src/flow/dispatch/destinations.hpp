@@ -1,4 +1,5 @@
-// destinations: which destinations fail at present, and when to probe each of them with one of its events.
+// destinations: tracks which destinations fail at present, and when to probe each of them with one of its
+// events.
 #pragma once
 
 #include <array>
@@ -23,14 +24,14 @@ namespace outboxd::flow {
 
 struct destination_limits {
   std::size_t most = 100'000;  // failing destinations tracked; events for others wait until there is room
-  // The pause between two probes of one destination; each pause is twice the one before.
+  // The pause between two probes of one destination; it doubles after each probe.
   std::chrono::milliseconds first_probe{500};
   std::chrono::milliseconds longest_probe{60'000};
-  // After this time, another probe replaces a lost one. Usually longer than confirm_timeout.
+  // After this time, a probe without an outcome is replaced. Usually longer than confirm_timeout.
   std::chrono::milliseconds lost_probe{15'000};
   // How long the failure of a destination is remembered after it works again.
   std::chrono::milliseconds remembered{5'000};
-  // The pause between two reports about a failing destination; each pause is ten times the one before.
+  // The pause between two reports about a failing destination; it grows tenfold after each report.
   std::chrono::milliseconds first_word{60'000};
 };
 
@@ -39,14 +40,14 @@ struct destination_limits {
 struct destination_report {
   const destination& which;  // without a routing key: the exchange itself; else the first key that failed
   std::size_t keys = 0;      // failing routing keys
-  std::size_t events = 0;    // events that have begun to wait since then
+  std::size_t events = 0;    // events that have begun to wait since the destination began to fail
   std::chrono::milliseconds lasts{0};
 };
 
 struct destination_hooks {
   std::function<void(const destination_report&, std::string_view reason)> on_down;
   std::function<void(const destination_report&)> on_still_down;
-  // works = false: the report ends because no event waits for the destination any more.
+  // works = false: no event waits for the destination any more.
   std::function<void(const destination_report&, bool works)> on_up;
 };
 
@@ -60,13 +61,14 @@ class destinations {
   // A client is a stream, identified by a number below 64. Waiting events are tracked for each client.
   void leave(int client);
 
-  // The part of a message that concerns its destination.
+  // The properties of a message that concern its destination.
   struct sent_event {
     std::int64_t seq = 0;
-    std::optional<destination_id> waited_for{};  // the destination for which it was read
+    std::optional<destination_id> waited_for{};  // the destination whose recovery or probe caused the event
+                                                 // to be read
   };
 
-  // The destination that a new event has to wait for, and why; nullopt: the event can be sent.
+  // The destination that a new event must wait for, and the reason.
   struct block {
     destination_id of;
     failure why;
@@ -76,7 +78,7 @@ class destinations {
   // Whether an event that was read for this destination may still be sent: because it is the probe, or
   // because other events got through.
   bool may_go(destination_id of, std::int64_t seq) const;
-  // Describes a block by this destination, even if it is not blocked.
+  // Returns the block of this destination, even if the destination is not blocked.
   block block_of(destination_id which) const;
   // True if no failure of the destination is known.
   bool works(destination_id which) const {
@@ -95,7 +97,7 @@ class destinations {
   // The table has events of this client that wait for the destination.
   void on_found(destination_id what, int client, clock::time_point now);
 
-  // What to read from the table: one event after this seq, as a probe; or all waiting events, because the
+  // What to read from the table: one event after this seq, as a probe, or all waiting events if the
   // destination works again.
   struct look_up {
     destination_id of;
@@ -105,11 +107,11 @@ class destinations {
   std::vector<look_up> take_due(int client, std::size_t most, clock::time_point now);
   // The time at which take_due may have something to return.
   clock::time_point next_due(int client, clock::time_point now) const;
-  // The results of a look-up for a probe: this event is the probe; there is none; or the waiting events now
-  // have another destination.
+  // The results of a look-up for a probe: on_probe: this event is the probe. on_no_probe: no event waits,
+  // or the waiting events now have another destination.
   void on_probe(destination_id of, std::int64_t seq);
   void on_no_probe(destination_id of, int client, clock::time_point now);
-  // If this event is the probe, it is not sent, because it is paused or has to wait for another event.
+  // Called if this event, the probe, is not sent, because it is paused or must wait for another event.
   void on_unsent(destination_id of, std::int64_t seq, clock::time_point now);
   void on_moved(destination_id of, clock::time_point now);
 
@@ -134,13 +136,13 @@ class destinations {
     condition now = condition::doubtful;
     failure why = failure::nacked;  // of the last failure
     std::string reason{};
-    std::uint64_t waits_in = 0;       // the clients whose events wait for it, one bit each
+    std::uint64_t waits_in = 0;       // the clients whose events wait for the destination, one bit each
     std::int64_t probe = before_all;  // seq of the last probe
     std::chrono::milliseconds pause{0};
     clock::time_point next{};
     turn in{};
   };
-  // There is one report per exchange for the exchange itself, and one for its routing keys.
+  // Each exchange has two reports: one for the exchange itself, and one for its routing keys.
   struct report {
     std::string exchange;
     std::string routing_key;
@@ -148,7 +150,7 @@ class destinations {
     std::size_t down = 0;
     std::size_t events = 0;
     clock::time_point since{};
-    clock::time_point spread_at{};  // time at which its other keys were made due
+    clock::time_point spread_at{};  // time at which the exchange's other routing keys were made due
     std::chrono::milliseconds say_pause{0};
     std::optional<clock::time_point> say_at{};  // time of the next report; nullopt: nothing was reported yet
   };
@@ -177,7 +179,7 @@ class destinations {
   using schedule_of_turn = std::set<std::pair<clock::time_point, destination_id>>;  // ordered by `next`
   schedule_of_turn& queue_of(turn which) { return schedule_.at(static_cast<std::size_t>(which)); }
   turn turn_of(const trouble& one) const;
-  std::array<schedule_of_turn, 3> schedule_;  // each trouble is in one of them
+  std::array<schedule_of_turn, 3> schedule_;  // each trouble is in one of these schedules
   boost::unordered_flat_map<std::uint64_t, report> reports_;
   probe_budget budget_;
   std::size_t down_ = 0;

@@ -76,7 +76,7 @@ void lane::forget(const lane_client& whose) {
 }
 
 // A slow broker confirms in order, however long that takes, so only a confirm of a later message shows that
-// an earlier one is missing. Nothing is sent after a message that travels alone.
+// an earlier one is missing. While a message travels alone, no later message is sent.
 clock::time_point lane::late_at(const sent_messages::sent& one) const {
   if (one.overtaken) return *one.overtaken + limits_.confirm_timeout;
   if (one.what.alone) return one.at + limits_.confirm_timeout;
@@ -192,7 +192,7 @@ std::optional<clock::time_point> lane::deadline() const {
   if (state_ == state::renewing && !sent_.empty()) return std::min(renewing_until_, first_late_at());
   if (state_ != state::open) return std::nullopt;
   if (!sent_.empty()) return first_late_at();
-  // The window is full, but only with messages whose outcome nobody awaits any more.
+  // The window is full, but no client waits for the outcomes of its messages.
   if (full_since_) return *full_since_ + limits_.confirm_timeout;
   return std::nullopt;
 }

@@ -1,4 +1,4 @@
-// lane: one AMQP connection of the pool: which messages are queued for it, and which are in flight on it.
+// lane: one AMQP connection of the pool, with its queued messages and the messages in flight.
 #pragma once
 
 #include <functional>
@@ -44,12 +44,12 @@ class lane final : public broker_listener {
   void offer(queued_message one) { waiting_.add(one); }
   // Sends all messages that may be sent now. Call this after offers.
   void pump();
-  // Sends one message; returns false if there is none, or none may be sent now.
+  // Sends one message; returns false if there is no message that may be sent now.
   bool send_next();
-  // Returns to this lane_client those of its unsent messages that `which` selects.
+  // Returns to this lane_client its unsent messages that `which` selects.
   void withdraw(lane_client& whose, const std::function<bool(slot)>& which);
-  // Drops all unsent messages of this lane_client without telling it, and ignores the outcomes of those that
-  // were sent.
+  // Drops all unsent messages of this lane_client without notifying it, and ignores the outcomes of its sent
+  // messages.
   void forget(const lane_client& whose);
 
   state now_in() const { return state_; }

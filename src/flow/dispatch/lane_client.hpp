@@ -13,13 +13,13 @@ namespace outboxd::flow {
 // The owner of events that lanes publish: a stream.
 class lane_client {
  public:
-  // Whether the owner may send at present; if not, nothing is sent until lanes::pump() is called.
+  // Returns whether the owner may send at present. If not, nothing is sent until lanes::pump() is called.
   virtual bool is_sure_of_lead() const { return true; }
-  // Whether the event was read recently enough to be sent, and would overtake no other. If not, the lane
-  // drops the event and calls on_stale.
+  // Returns whether the event was read recently enough to be sent, and would not overtake another event. If
+  // not, the lane drops the event and calls on_stale.
   virtual bool is_fresh(slot, clock::time_point) const { return true; }
   virtual void on_stale(slot, clock::time_point) {}
-  // The message to send now, which the caller uses at once. An error is the event's own fault: it cannot be
+  // Returns the message to send; the caller uses it at once. An error is the event's own fault: it cannot be
   // encoded as a message.
   virtual result<message> message_of(slot which) = 0;
   // The destination of that message. Valid until the lane_client changes.
@@ -32,7 +32,7 @@ class lane_client {
   // flight on that connection. up_since: when the connection was opened.
   virtual void on_interrupted(slot which, const interruption& why, bool alone,
                               clock::time_point up_since) = 0;
-  // Later messages on this lane are confirmed, but not this one; the lane no longer waits for its confirm.
+  // Later messages on this lane were confirmed, but not this one; the lane stops waiting for its confirm.
   virtual void on_overdue(slot which) = 0;
   // The message was not sent, and has to be offered again.
   virtual void on_unsent(slot which) = 0;
@@ -48,10 +48,11 @@ class lane_client {
 // An event that is queued for a lane. An event travels alone if the broker may close the channel or
 // connection because of it, so that no other event is in doubt then.
 struct queued_message {
-  lane_client* whose = nullptr;  // null: nobody waits for the outcome any more
+  lane_client* whose = nullptr;  // null: no client waits for the outcome any more
   slot which = no_slot;
   bool alone = false;
-  bool returning = false;  // it waited in the table, or follows one that did; new events go first
+  bool returning = false;  // the event waited in the table, or follows one that did; new events are sent
+                           // first
 };
 
 }  // namespace outboxd::flow

@@ -12,9 +12,9 @@
 
 namespace outboxd::flow {
 
-// Pure. There are three queues. New events are sent first, but every eighth place is for a returning event,
-// so that those make progress, too. Events that travel alone alternate with all others, so that neither group
-// waits for the whole other group.
+// Pure. There are three queues. New events are sent first, but every eighth message is a returning event, so
+// that returning events make progress, too. Events that travel alone alternate with all others, so that
+// neither group waits for the whole other group.
 class lane_queue {
  public:
   void add(queued_message one) { queue_of(one).push_back(one); }

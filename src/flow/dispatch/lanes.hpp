@@ -28,9 +28,9 @@ class lanes final : public lane::owner {
   // stream's number, which is below 64.
   int join(lane_client& one);
   void leave(lane_client& one);
-  // Returns to this stream its unsent messages; it still receives the outcomes of sent ones.
+  // Returns to this stream its unsent messages; the stream still receives the outcomes of sent messages.
   void withdraw(lane_client& one);
-  // The same for the messages on this lane that `which` selects.
+  // Returns to this stream the unsent messages on this lane that `which` selects.
   void withdraw(lane_client& one, int lane, const std::function<bool(slot)>& which);
 
   // The hash of an aggregate chooses the lane for its events; if that lane is down, they use the next one.
@@ -43,7 +43,7 @@ class lanes final : public lane::owner {
   // The time at which to call pump() again, if the rate limit delays messages.
   std::optional<clock::time_point> next_pump() const { return next_pump_; }
   const rate_limit& limit() const { return limit_; }
-  // Applies from now on. Messages that the previous limit delayed may be sent at once.
+  // Changes the rate limit. Messages that the previous limit delayed may be sent at once.
   void limit_to(rate_limit limit);
 
   // True if at least one lane is connected.
@@ -53,7 +53,7 @@ class lanes final : public lane::owner {
   // The time at which the oldest message without an outcome was sent.
   std::optional<clock::time_point> oldest_in_flight() const;
 
-  // The destinations that fail.
+  // The failing destinations.
   class destinations& destinations() {
     return known_;
   }

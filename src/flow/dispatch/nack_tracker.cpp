@@ -24,8 +24,8 @@ void nack_tracker::on_nacked(const destination& to, clock::time_point now) {
 }
 
 void nack_tracker::on_acked(const destination& to) {
-  // A nack before the first confirm has scheduled an early renewal. The early renewal is no longer needed,
-  // because this connection works for other destinations.
+  // A nack before the first confirm has scheduled an early renewal, which is no longer needed, because this
+  // connection works for other destinations.
   if (due_ && !is_proven()) due_ = up_at_ + pause_;
   use_ = use::proven;
   alone_since_.reset();

@@ -1,4 +1,4 @@
-// nack_tracker: the nacks on one connection, and when opening another connection may help.
+// nack_tracker: counts the nacks on one connection, and decides when opening another connection may help.
 #pragma once
 
 #include <chrono>
@@ -22,7 +22,8 @@ struct refusal_limits {
   // and is reset after longest_renewal without a renewal.
   std::chrono::milliseconds first_renewal{500};
   std::chrono::milliseconds longest_renewal{60'000};
-  // If a connection has confirmed nothing, renewing it harms no other messages.
+  // The maximum for a connection that has confirmed nothing: renewing such a connection harms no other
+  // messages.
   std::chrono::milliseconds longest_of_useless{1'000};
 };
 
@@ -42,7 +43,7 @@ class nack_tracker {
   void on_acked(const destination& to);
   // True if something was confirmed on this connection.
   bool is_proven() const { return use_ == use::proven; }
-  // True if the next ack would change anything.
+  // True if the next ack would change the state.
   bool waits_for_ack() const { return use_ == use::unproven || !latest_.empty(); }
 
   // True if only nacks came, for several destinations, for `all_refused`: another node may accept messages.
@@ -60,7 +61,7 @@ class nack_tracker {
   };
   using key = std::pair<std::string, std::string>;
   struct times {
-    clock::time_point first;  // on this connection
+    clock::time_point first;  // time of the first nack on this connection
     clock::time_point last;
   };
 

@@ -5,8 +5,8 @@
 
 namespace outboxd::flow {
 
-// Pure. Each probe that succeeds doubles the rate, and each that fails halves it. So destinations that stay
-// down cost little, and recovered ones are found quickly.
+// Pure. Each successful probe doubles the rate, and each failed probe halves it. So destinations that stay
+// down cost little, and recovered destinations are found quickly.
 class probe_budget {
  public:
   static constexpr std::int64_t least = 20;

@@ -16,10 +16,10 @@ class rate_limit {
 
   bool is_set() const { return per_second_ > 0; }
   bool allows(clock::time_point now) const { return !is_set() || full_at_ - slack_ <= now; }
-  // One message was sent.
+  // Call this for each message sent.
   void count(clock::time_point now);
-  // The time at which to ask again if no message is allowed now: after at least 10 ms, because several may be
-  // allowed by then.
+  // The time of the next attempt if no message is allowed now: at least 10 ms later, because several messages
+  // may be allowed by then.
   clock::time_point ask_again_at(clock::time_point now) const;
 
   // The number of events to read at once, at most `batch`: one second of the rate, because more would only

@@ -10,7 +10,7 @@ std::optional<sent_messages::sent> sent_messages::close(token name, clock::time_
   if (!one.open) return std::nullopt;
   one.open = false;
   on_closed(one);
-  // Visits each message once: messages before overtaken_to_ are overtaken already.
+  // Visits each message once: messages before overtaken_to_ are already marked as overtaken.
   for (token each = std::max(overtaken_to_, first_); each < name; ++each)
     all_[static_cast<std::size_t>(each - first_)].overtaken = now;
   overtaken_to_ = std::max(overtaken_to_, name);

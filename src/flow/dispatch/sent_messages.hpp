@@ -12,13 +12,13 @@
 
 namespace outboxd::flow {
 
-// Pure. Their tokens are consecutive numbers.
+// Pure. The messages' tokens are consecutive numbers.
 class sent_messages {
  public:
   struct sent {
     queued_message what;
     clock::time_point at;
-    bool open = true;                              // has no outcome yet
+    bool open = true;                              // the message has no outcome yet
     std::optional<clock::time_point> overtaken{};  // when a later message first got its outcome
   };
 
@@ -33,7 +33,7 @@ class sent_messages {
   bool empty() const { return all_.empty(); }
   // The number of messages without an outcome.
   std::size_t in_flight() const { return open_; }
-  // The number of those whose event had waited in the table.
+  // The number of messages in flight whose event had waited in the table.
   std::size_t returning() const { return returning_; }
   const sent& oldest() const { return all_.front(); }
   // The oldest message that was not overtaken, or nullptr.
@@ -45,12 +45,12 @@ class sent_messages {
   // Nothing is sent after a message that travels alone, so such a message is the last.
   bool is_alone() const { return open_ > 0 && all_.back().open && all_.back().what.alone; }
 
-  // Takes an outcome; earlier messages without one are now overtaken. Returns nullopt if the message already
-  // had an outcome, or nobody waits for it.
+  // Records an outcome; earlier messages without an outcome count as overtaken. Returns nullopt if the
+  // message already had an outcome, or no client waits for it.
   std::optional<sent> close(token name, clock::time_point now);
   // Removes messages with an outcome, from the front.
   void drop_closed();
-  // Removes the oldest message, whose outcome nobody awaits any more.
+  // Removes the oldest message, for whose outcome no client waits.
   sent pop_oldest();
   // Removes and returns all messages, because the channel is gone.
   std::deque<sent> take_all();
@@ -70,7 +70,7 @@ class sent_messages {
   token first_ = 1;         // token of the first message in all_
   token overtaken_to_ = 1;  // all messages before it are overtaken
   std::size_t open_ = 0;
-  std::size_t returning_ = 0;  // returning events among them
+  std::size_t returning_ = 0;  // returning events among the messages in flight
 };
 
 }  // namespace outboxd::flow

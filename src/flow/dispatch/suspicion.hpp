@@ -1,5 +1,5 @@
 // suspicion: whether an event makes the broker close channels or connections; suspects are sent alone to find
-// out.
+// the event at fault.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,12 @@ enum class suspicion : std::uint8_t {
   none,
   once,     // it was in flight, among others, when a connection ended
   suspect,  // after a second loss, a loss while alone, or a closed channel: it travels alone
-  dropped,  // the connection ended without a reason while it was alone; if that happens again, it is to blame
+  dropped,  // the connection ended without a reason while the event was alone on it; the next such end is
+            // blamed on the event
 };
 
-// When a broker dies, its connections end one after another, so an event may be moved from one to the next
-// and be interrupted on each.
+// When a broker dies, its connections end one after another, so an event may be moved from one connection to
+// the next and be interrupted on each.
 enum class incident : std::uint8_t {
   another,
   perhaps_known,  // the connection was opened before the event was last interrupted

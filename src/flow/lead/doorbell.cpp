@@ -79,7 +79,7 @@ void doorbell::ask_if_calm(clock::time_point now) {
 }
 
 void doorbell::on_granted(clock::time_point now) {
-  if (state_ != state::requesting) {  // busy again, or no longer allowed to be idle
+  if (state_ != state::requesting) {  // the outbox is busy again, or the leader may no longer be idle
     action_ = action::unlock;
     return;
   }

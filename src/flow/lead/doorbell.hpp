@@ -17,11 +17,11 @@ class doorbell {
     awake,       // polls; writers do not notify
     requesting,  // polls while it waits for SLEEP; writers already notify
     granted,     // has SLEEP; must read once more, because writers that did not notify may have committed
-    last_read,   // has SLEEP; that read has been sent
+    last_read,   // has SLEEP; the read that granted requires has been sent
     asleep,      // has SLEEP; reads when notified, and at each sweep
   };
 
-  // Why the leader must not become idle.
+  // The reasons why the leader must not become idle.
   enum class obstacle : std::uint8_t {
     no_lock_session = 1,  // there is no session that could request SLEEP
     deaf = 2,             // no proof that notifications arrive
@@ -34,7 +34,7 @@ class doorbell {
   enum class action : std::uint8_t {
     none,
     ask,     // request SLEEP, for a limited time; on_granted or on_refused follows
-    unlock,  // release SLEEP; no answer follows
+    unlock,  // release SLEEP; there is no answer
     probe,   // check whether commits wait for each other's notifications; if so, on_contention follows
   };
 
@@ -62,7 +62,7 @@ class doorbell {
 
   // Returns each action only once.
   action take_action(clock::time_point now);
-  // The time of the next regular poll. Call on_poll() then.
+  // The time of the next regular poll, at which to call on_poll().
   clock::time_point next_poll() const { return next_poll_; }
   void on_poll() { next_poll_ = clock::time_point::max(); }
 
@@ -78,7 +78,7 @@ class doorbell {
     int lately(clock::time_point now, std::chrono::milliseconds window) const;
   };
 
-  // Whether commits wait for each other's notifications.
+  // The result of checking whether commits wait for each other's notifications.
   struct contention {
     clock::time_point until{};  // the result of the last probe is valid until then
     clock::time_point next_probe{};
@@ -96,11 +96,11 @@ class doorbell {
   std::uint8_t obstacles_ = 0;
   action action_ = action::none;
   meter notified_;
-  meter found_;  // events of all shards; there are at least as many due events as commits
+  meter found_;  // events of all shards: an upper bound of the number of commits
   clock::time_point awake_since_{};
   clock::time_point last_find_{};
   clock::time_point last_read_{};
-  bool rung_ = false;  // notified while awake, since the last read was sent
+  bool rung_ = false;  // a notification arrived while awake, since the last read was sent
   clock::time_point next_poll_ = clock::time_point::max();
   contention contention_;
 };

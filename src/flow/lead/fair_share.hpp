@@ -1,4 +1,4 @@
-// fair_share: decides how many shards this relay leads, next to other relays, and which of its leaders takes
+// fair_share: decides how many shards this relay leads next to other relays, and which of its leaders takes
 // or gives up a lead.
 #pragma once
 
@@ -25,8 +25,8 @@ class fair_share {
   int relays() const { return relays_; }
   int led() const;
   std::vector<std::int64_t> led_shards() const;
-  // True if a leader must be added. While there are shards to lead, a relay has one leader more than it leads
-  // shards.
+  // True if a leader must be added. While there are shards to lead, a relay has one leader more than the
+  // shards that it leads.
   bool lacks_leader() const;
 
   // Only one leader at a time may take a lead: the first free one.

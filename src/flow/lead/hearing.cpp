@@ -60,7 +60,7 @@ std::optional<leader_task> hearing::heed_flood(clock::time_point now) {
     forget_senders(now);
     state_ = state::resting;
     start(now);
-    due_.heard = pause_.heard = true;  // they may have been sent in the meantime
+    due_.heard = pause_.heard = true;  // the words may have been sent while the leader did not listen
     out = task::listen{};
   }
   tell_(notice::loudest{!listens() || flood_is_just_over(now) ? loudest_ : 0});

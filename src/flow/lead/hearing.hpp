@@ -1,4 +1,4 @@
-// hearing: whether notifications reach the leader, and whether it should listen for them. Pure.
+// hearing: decides whether the leader listens for notifications, and checks that notifications arrive. Pure.
 #pragma once
 
 #include <chrono>
@@ -15,8 +15,8 @@ namespace outboxd::flow {
 
 // Each group of limits contains the effect of one kind of fault.
 struct hearing_limits {
-  // Any database user can send "due" or "pause". A leader acts on the first one at once, and on later ones at
-  // most this often.
+  // Any database user can send "due" or "pause". A leader reacts to the first such notification at once, and
+  // to later ones at most this often.
   std::chrono::milliseconds follow_every{100};
 
   // A proxy or a pooler can make LISTEN ineffective without any error. A notification that the leader sends
@@ -25,11 +25,11 @@ struct hearing_limits {
   std::chrono::milliseconds proof_timeout{3'000};  // how long that notification may take to arrive
 
   // PostgreSQL sends each notification to every leader. Above this rate, the leader stops listening and polls
-  // instead, which costs less.
+  // instead, because polling then costs less.
   int flood = 5'000;  // notifications per window, from all senders
   std::chrono::milliseconds flood_window{5'000};
-  std::chrono::milliseconds deaf_for{5'000};        // pause in listening, until the flood may be over
-  std::chrono::milliseconds deaf_at_most{300'000};  // after floods that each cost a session
+  std::chrono::milliseconds deaf_for{5'000};        // how long the leader stops listening
+  std::chrono::milliseconds deaf_at_most{300'000};  // maximum after floods that each cost a session
 
   // All databases of a server share one queue of notifications. A session that has executed LISTEN and stays
   // in a transaction prevents the queue from being emptied. Once the queue is full, every commit with a
@@ -56,23 +56,23 @@ class hearing {
   void add(int sender, int count, clock::time_point now);
   // The leader's own proof has arrived (possibly late), or the word "due" or "pause".
   void hear(word what, clock::time_point now);
-  // Whether to act on that word now.
+  // Returns whether the leader should act on that word now.
   bool follows(word what, clock::time_point now);
 
-  // Call this on each turn. Returns listen when a flood has ended, and stop_listening when one begins.
+  // Call this on each turn. Returns listen when a flood has ended, and stop_listening when a flood begins.
   std::optional<leader_task> heed_flood(clock::time_point now);
-  // Call both at each sweep, after processing all notifications that have arrived, because this process may
-  // have been suspended. misses_proof: whether to execute LISTEN again, because the proof is overdue.
-  // sends_proof: whether to send the proof now.
+  // Call both functions at each sweep, after processing all notifications that have arrived, because this
+  // process may have been suspended. misses_proof: whether to execute LISTEN again, because the proof is
+  // overdue. sends_proof: whether to send the proof now.
   bool misses_proof(clock::time_point now);
   bool sends_proof(clock::time_point now);
-  // Sending the notification failed, which proves nothing about listening. The proof is due again.
+  // Sending the notification failed, which proves nothing about listening. The proof must be sent again.
   void on_unsent(clock::time_point now);
 
   // The usage of PostgreSQL's queue, from 0 to 1.
   void on_queue_usage(double usage);
 
-  // The time at which to look again, even if nothing happens before.
+  // The time of the next check, even if nothing happens before.
   clock::time_point next() const;
 
   bool listens() const { return state_ != state::flooded; }
@@ -105,7 +105,7 @@ class hearing {
   state state_ = state::resting;
   clock::time_point next_{};
   bool hears_ = false;
-  bool said_deaf_ = false;  // may have been reported in an earlier session
+  bool said_deaf_ = false;  // true if deafness was reported, possibly in an earlier session
   hint due_;
   hint pause_;
 

@@ -14,7 +14,7 @@ constexpr auto hang_check_interval = 500ms;
 // The interval between checks that each shard has a row.
 constexpr auto shard_check_interval = 5s;
 
-// Most locks are held for less time.
+// Most locks are held for a shorter time than this.
 constexpr auto deferral_worth_saying = 1s;
 
 }  // namespace
@@ -49,7 +49,7 @@ void leader::on_lost(clock::time_point now) {
 
 void leader::end_lead() {
   const auto shard = std::exchange(shard_, std::nullopt);
-  if (!is_loaded()) return;  // it had not begun to lead yet
+  if (!is_loaded()) return;  // the leader had not begun to lead yet
   stream_.lost();
   hearing_.end();
   for (const auto what : {keeps_from::sleeping, keeps_from::writing, keeps_from::hearing})
@@ -73,7 +73,7 @@ script leader::serve() {
       co_yield task::end_hanging_leaders{};
       co_yield task::look_for_lock_holders{};
       if (mends_shards()) co_yield task::mend_shards{};
-      // The other leaders of this relay would not notice that another relay is gone.
+      // If this relay leads a shard, its other leaders would not notice that another relay is gone.
       if (share_.led() > 0 && counts_relays()) co_yield task::count_relays{};
     }
     if (lanes_.any_up() && lead_.may_try(now_) && share_.may_lead(*this)) {
@@ -85,8 +85,8 @@ script leader::serve() {
       continue;
     }
 
-    // Has the lock. LISTEN takes effect when its transaction ends, so the check for requests and the first
-    // read must start after that.
+    // The leader has the lock. LISTEN takes effect when its transaction ends, so the check for requests and
+    // the first read must start after LISTEN.
     if (hearing_.listens()) co_yield task::listen{};
     co_yield task::look_for_request{};
     if (lead_.has_lead()) {
@@ -128,8 +128,8 @@ bool leader::could_lead() const {
   return share_.speaks(*this) && lanes_.any_up() && !lead_.stopping();
 }
 
-// A shard without a row would have no leader, and nobody would notice. If a shard that has a leader loses its
-// row, the next leader needs the row.
+// A shard without a row would have no leader, and no relay would notice. If a shard that has a leader loses
+// its row, the next leader needs the row.
 bool leader::mends_shards() {
   if (now_ < next_shard_check_ || (shard_ && !share_.speaks(*this))) return false;
   next_shard_check_ = now_ + shard_check_interval;
@@ -148,7 +148,7 @@ leader_task leader::ask_queue_usage() {
 void leader::begin_sweep() {
   next_sweep_ = now_ + sweep_interval_;
   stream_.sweep();
-  if (hearing_.queue_fills()) stream_.ring_pauses();  // operators' sessions do not notify then
+  if (hearing_.queue_fills()) stream_.ring_pauses();  // operators do not notify then
   tell_(notice::swept{});
   tell_doorbell(now_);
 }
@@ -176,7 +176,7 @@ void leader::on_loaded(loaded_shard what, clock::time_point now) {
   tell_(notice::leads{});
 }
 
-// Whether to end the lead: the leader has drained, or gives up while events are in flight.
+// Returns true if the lead ends: the leader has drained, or gives up while events are in flight.
 bool leader::follow_leadership() {
   if (stream_.drained()) return true;
   lead_.on_broker(lanes_.any_up(), now_);

@@ -21,8 +21,8 @@
 
 namespace outboxd::flow {
 
-// Pure. It returns the next task for its session. The driver carries out the task and reports the result.
-// There is one task at a time: call next(), report the answer if the task has one, call next() again.
+// Pure. Returns one task at a time for the leader's session. The driver carries out the task and reports the
+// result: call next(), report the answer if the task has one, and call next() again.
 class leader {
  public:
   // `steps`: notified of each step of each event.
@@ -43,15 +43,15 @@ class leader {
   void on_loaded(loaded_shard what, clock::time_point now);
   void on_requester(const std::optional<std::string>& who, clock::time_point now);
   void on_counted(int relays, clock::time_point now);
-  // sent = false: sending failed, and is retried later. A notification that PostgreSQL rejects is no reason
-  // to close the session.
+  // sent = false: sending failed, and is retried later. A rejected notification is no reason to close the
+  // session.
   void on_notified_self(bool sent, clock::time_point now);
-  // From 0 to 1; nullopt: unknown.
+  // `usage`: from 0 to 1; nullopt: unknown.
   void on_queue_usage(std::optional<double> usage, clock::time_point now);
-  // read_only: the server reported together with the answer that it no longer accepts writes.
+  // read_only: the server reported with the answer that it no longer accepts writes.
   void on_answer(store_answer what, bool read_only, clock::time_point now);
 
-  // These three functions may be called at any time.
+  // hear(), hear_sender() and on_sleep_lock() may be called at any time.
   void hear(word what, int count, clock::time_point now);
   void hear_sender(int process, int count, clock::time_point now);
   void on_sleep_lock(sleep_news news, clock::time_point now);
@@ -82,7 +82,7 @@ class leader {
   // Whether PostgreSQL defers statements about events, because of locks for example.
   enum class deferral : std::uint8_t {
     none,
-    unsaid,  // since deferred_since_, not reported yet
+    unsaid,  // statements are deferred since deferred_since_, which was not reported yet
     said,
   };
 
@@ -113,7 +113,7 @@ class leader {
   const std::chrono::milliseconds claim_timeout_;
   std::chrono::milliseconds standby_interval_;
 
-  std::optional<int> shard_;  // the shard that it leads
+  std::optional<int> shard_;  // the shard that this leader leads
   int shards_ = 1;
   payload_type payload_ = payload_type::jsonb;
   bool present_ = false;
@@ -127,14 +127,14 @@ class leader {
   // The current round trip.
   struct asked {
     bool reads = false;
-    bool tells = false;  // whether its answer shows that reads and marks work
+    bool tells = false;  // whether the answer shows that reads and marks work
     bool writes = false;
   };
   asked asked_;
   bool has_read_all_ = false;
   bool wants_writes_ = false;     // the server has become read-only
   bool read_told_usage_ = false;  // a read has returned the queue's usage since the last sweep
-  bool sleep_refused_ = false;    // since the last sweep
+  bool sleep_refused_ = false;    // SLEEP was refused since the last sweep
   clock::time_point latest_question_{};
   clock::time_point next_sweep_{};
   clock::time_point next_hang_check_{};  // time of the next check for leaders that hang

@@ -13,7 +13,7 @@ constexpr auto next_turn = 1s;
 
 }  // namespace
 
-// A notification by itself changes nothing: it only causes a check, and checks are limited in rate.
+// A notification by itself changes nothing: it only triggers a check, and the rate of checks is limited.
 void leader::hear(word what, int count, clock::time_point now) {
   if (!lead_.has_lead()) return;
   switch (what) {
@@ -34,8 +34,8 @@ void leader::hear_sender(int process, int count, clock::time_point now) {
   if (lead_.has_lead()) hearing_.add(process, count, now);
 }
 
-// While the leader does not listen, polls, sweeps and a check per second find what notifications would
-// report. When it listens again, a sweep finds what it missed in the meantime.
+// While the leader does not listen, polls, sweeps and one check per second replace the notifications. When
+// the leader listens again, a sweep finds the changes that it was not notified of.
 std::optional<leader_task> leader::heed_flood() {
   auto out = hearing_.heed_flood(now_);
   if (out && hearing_.listens()) next_sweep_ = now_;

@@ -15,7 +15,7 @@ namespace outboxd::flow {
 
 namespace task {
 
-// Waits for that time, a notification, progress of the lanes, or a call of the leader. No answer.
+// Waits until a time, a notification, progress of the lanes, or a call of the leader. No answer.
 struct wait {
   clock::time_point until;
 };
@@ -27,15 +27,15 @@ struct use_sleep_lock {
   doorbell::action what = doorbell::action::none;
 };
 
-// The driver only reports that these tasks are done.
+// The driver reports only that these tasks are done.
 struct end_hanging_leaders {};
 struct end_former_sleeper {};
 struct look_for_lock_holders {};
 struct mend_shards {};  // creates missing rows of shards
-struct listen {};       // may be rejected: then no notification arrives, and the proof of hearing is missed
+struct listen {};       // may be rejected: then no notification arrives, and the proof of hearing is missing
 struct stop_listening {};
 struct release_lead {};
-struct allow_writes {};  // in this session
+struct allow_writes {};  // allows writes in this session
 
 struct show_presence {  // answer: on_shown
   bool able = false;    // true: take PRESENT; false: release it
@@ -65,7 +65,7 @@ using leader_task =
 struct loaded_shard {
   saved_position from;
   int shards = 1;
-  bool rings = true;  // writers notify
+  bool rings = true;  // whether writers notify
   timestamp server_time;
 };
 

@@ -76,7 +76,7 @@ bool leadership::on_looked(bool asked, clock::time_point now) {
   const auto may = leads ? std::max(next_drain_, next_request_) : next_request_;
   if (now >= may) {
     end_request(now + longest_request);
-  } else if (leads || !is_followed) {  // leading during a request means that draining failed
+  } else if (leads || !is_followed) {  // leading during a request: the previous drain failed
     next_look_ = std::min(next_look_, may);
     return false;
   }

@@ -13,7 +13,7 @@ class leadership {
  public:
   enum class state : std::uint8_t {
     away,         // no session
-    standing_by,  // another relay leads, or none does yet
+    standing_by,  // another relay leads, or no relay leads yet
     taking,       // has the lock; checks for requests, and loads
     leading,      // reads, sends and marks
     making_way,   // drains for another relay; resumes leading if draining takes too long
@@ -24,7 +24,7 @@ class leadership {
 
   enum class action : std::uint8_t {
     none,
-    drain,  // stop reading and sending; may be returned repeatedly
+    drain,  // stop reading and sending; step() may return this repeatedly
     go_on,
     // Give up the lead now, without draining. Locked events are sent again by the next leader; all other
     // events are not affected.
@@ -51,15 +51,15 @@ class leadership {
 
   void stop() { state_ = has_lead() ? state::stopping : state::stopped; }
   void leave();
-  // A notification says that somebody requests the lead. Anybody can send such a notification, so it is only
-  // a hint, and causes at most one check per second.
+  // A notification says that a session requests the lead. Any user can send such a notification, so it only
+  // causes a check, at most one per second.
   void hear_request(clock::time_point now);
-  // Whether to check for a request, which the requester shows by holding a lock; on_looked follows. The
-  // leader also checks from time to time without a hint, because notifications can be lost.
+  // Returns whether to check for a request, for which the requester holds a lock; on_looked follows. The
+  // leader also checks from time to time without a notification, because notifications can be lost.
   bool wants_look(clock::time_point now) const;
-  // asked: somebody who is allowed to request leads has done so. Returns true if the lead is given up. A
+  // asked: a session with the right to request leads has done so. Returns true if the lead is given up: a
   // leader makes way, and a relay that has just acquired the lock releases it. Leaders finish draining at
-  // different times, and the requester may want all leads at once. So no leader takes or keeps a requested
+  // different times, and the requester may need all leads at once. So no leader takes or keeps a requested
   // lead for three seconds. After that, no leader gives up a lead for five seconds, even if the request
   // persists.
   bool on_looked(bool asked, clock::time_point now);
@@ -73,8 +73,8 @@ class leadership {
   // Call this on each turn. `too_many`: this relay leads more shards than its share, and should give up this
   // one. `meets_lock`: locks of other sessions prevent the leader from draining.
   action step(bool too_many, bool meets_lock, clock::time_point now);
-  // The time at which step or wants_count may change their result without any event. The argument `too_many`
-  // is not considered, because it is passed on each turn.
+  // The time at which the results of step and wants_count may change without any event. The argument
+  // `too_many` is not considered, because it is passed on each turn.
   clock::time_point next(bool meets_lock) const;
 
   // Whether this leader may make way for other relays. False for a while after draining failed.

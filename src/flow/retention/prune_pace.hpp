@@ -19,7 +19,7 @@ class prune_pace {
   static constexpr int least_rows = 100;
   static constexpr int most_rows = 5'000;
   static constexpr int resting_share = 4;    // a pause is this many times as long as the statement before it
-  static constexpr int yielding_share = 19;  // the same, while there is a backlog
+  static constexpr int yielding_share = 19;  // like resting_share, while there is a backlog
   static constexpr duration aim = std::chrono::milliseconds(10);  // target duration of one statement
   static constexpr duration longest_rest = std::chrono::seconds(10);
   static constexpr duration first_retry = std::chrono::seconds(1);

@@ -1,4 +1,4 @@
-// prune_walk: which rows retention scans for old events: the table in seq order, a range of rows at a time.
+// prune_walk: decides which rows retention scans for old events: the table in seq order, one range at a time.
 #pragma once
 
 #include <chrono>
@@ -10,8 +10,8 @@
 namespace outboxd::flow {
 
 // No index covers published events, because every mark would have to update it. So a walk scans old events
-// and ends where all events are young; the next walk starts there. Events that a walk leaves behind (waiting,
-// dead, or published late) are scanned again by occasional walks from the start of the table.
+// and ends where all events are young; the next walk starts there. Occasional walks from the start of the
+// table find old events that earlier walks left (waiting, dead, or published late).
 class prune_walk {
  public:
   using clock = std::chrono::steady_clock;
@@ -49,8 +49,9 @@ class prune_walk {
   std::int64_t old_up_to_ = position::before_all;   // the next walk starts after this seq
   std::int64_t young_ = 0;                          // consecutive young events
   std::optional<clock::time_point> from_start_at_;  // when the latest walk from the start began
-  bool from_start_ = false;                         // the current walk started there
-  clock::duration took_{};                          // duration of the latest of those walks
+  bool from_start_ = false;                         // whether the current walk began at the start of the
+                                                    // table
+  clock::duration took_{};                          // duration of the latest walk from the start
 };
 
 }  // namespace outboxd::flow

@@ -1,4 +1,4 @@
-// barriers: what prevents the events of an aggregate, of a type, or all events from being sent.
+// barriers: the reasons why events of an aggregate, of a type, or all events must not be sent.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@ namespace outboxd::flow {
 struct barriers {
   explicit barriers(std::size_t most_held) : held(most_held) {}
 
-  held_aggregates held;  // blocked by an event that backs off or is parked
-  dead_aggregates dead;  // blocked by a dead event, if dead events block later ones
+  held_aggregates held;  // aggregates blocked by an event that backs off or is parked
+  dead_aggregates dead;  // aggregates blocked by a dead event, if dead events block later ones
   pauses paused;
 
   bool hold(aggregate which) const { return held.holds(which) || dead.holds(which); }

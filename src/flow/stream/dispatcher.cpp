@@ -1,4 +1,4 @@
-// The part of dispatcher.hpp before a message is sent: which event is offered to a lane, and when.
+// dispatcher: the part before a message is sent: which event is offered to a lane, and when.
 #include "flow/stream/dispatcher.hpp"
 
 #include <algorithm>
@@ -34,8 +34,8 @@ void dispatcher::offer_next(aggregate of) {
         fetches_.add(which, state_.now());
         return;
       }
-      // An event that backs off returns before all others of its aggregate. So it may back off only after the
-      // earlier ones are settled.
+      // An event that backs off is later sent before all others of its aggregate. So it may back off only
+      // after the earlier events are settled.
       const bool is_head = which == chain->first;
       if (one.goes_as_first && !is_head) return;
       if (letter == nullptr && state_.is_paused(which)) return is_head ? wait_for_pause_end(which) : void();

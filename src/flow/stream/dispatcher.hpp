@@ -1,4 +1,4 @@
-// dispatcher: decides which events in memory are sent next, and what each outcome means for its event.
+// dispatcher: decides which events in memory are sent next, and how each outcome affects its event.
 #pragma once
 
 #include <optional>
@@ -34,9 +34,9 @@ class dispatcher final : public lane_client {
 
   // The lead was acquired.
   void start(payload_type payload);
-  // An answer of the server proves the lead up to this time; nothing is sent later.
+  // A reply from the server confirms the lead up to this time; nothing is sent after it.
   void trust_lead_until(clock::time_point until) { sure_until_ = until; }
-  // Takes back messages that wait in the lanes; sent messages still get their outcomes.
+  // Withdraws messages that are queued in the lanes; sent messages still get their outcomes.
   void withdraw() { lanes_.withdraw(*this); }
   // Stops waiting for outcomes: events in flight count as unsent.
   void abandon();
@@ -55,15 +55,15 @@ class dispatcher final : public lane_client {
   void die(slot which, failure why, std::string reason);
   void on_recorded_dead(slot which);
 
-  // Events whose texts have to be fetched, and events whose rows may have changed; on_fetched, on_gone or die
-  // follows.
+  // Events whose texts must be fetched, and events whose rows may have changed. For each, on_fetched, on_gone
+  // or die is called.
   write_queue& fetches() { return fetches_; }
   const write_queue& fetches() const { return fetches_; }
   write_queue& looks() { return looks_; }
   const write_queue& looks() const { return looks_; }
   void on_fetched(slot which);
-  // The row was deleted, or must not be sent any more. put_off: the event backs off for longer, and still
-  // blocks its aggregate.
+  // The row was deleted, or must not be sent any more. put_off: an operator has postponed the retry, and the
+  // event still blocks its aggregate.
   void on_gone(slot which, bool put_off);
 
   bool is_sure_of_lead() const override { return state_.now() < sure_until_; }

@@ -1,4 +1,4 @@
-// The part of dispatcher.hpp after a message was sent: what an outcome means for its event.
+// dispatcher_outcomes: the part of dispatcher.hpp that handles the outcome of a sent message.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 namespace outboxd::flow {
 namespace {
 
-// The forms of a dead letter: the original message, without anything that may not be encodable, and also
-// without body.
+// The forms of a dead letter: the original message, a form without the parts that may not be encodable, and a
+// form that also lacks the body.
 constexpr int letter_forms = 3;
 
 // Returns the failure that matches the refused part of the destination.
@@ -79,8 +79,8 @@ void dispatcher::on_unencodable(slot which, std::string reason) {
 void dispatcher::on_interrupted(slot which, const interruption& why, bool alone, clock::time_point up_since) {
   state_.trace(step::interrupted, which);
   auto& one = events_.at(which);
-  // It may be only the queue that hangs, not the node. Without this limit, the event would be sent again and
-  // again while nothing else is read.
+  // The queue may hang, not the node. Without this limit, the event would be sent again and again while
+  // nothing else is read.
   if (why.how == ending::unconfirmed &&
       (std::exchange(one.so_far.unconfirmed, true) || one.it.read_for_destination))
     return give_up_waiting(which, "no confirm in time, on two connections");
@@ -155,7 +155,7 @@ void dispatcher::wait_for_blocked(slot which, const destinations::block& by) {
       false);
 }
 
-// If the event was read for this destination, its row already says that it waits, and for which destination.
+// If the event was read for this destination, its row already says that it waits for this destination.
 void dispatcher::wait_for_destination(slot which, destination_id for_what, failure why, std::string reason,
                                       bool sent) {
   const stored_event& one = events_.at(which).it;
@@ -200,7 +200,7 @@ void dispatcher::die(slot which, failure why, std::string reason) {
   offer_next(events_.aggregate_of(which));
 }
 
-// The event is dead in any case; if its dead letter fails, that is only reported.
+// The event becomes dead in any case; a failure of its dead letter is only reported.
 void dispatcher::end_letter(slot which, std::string_view trouble) {
   failure_record how = std::move(*std::get<stage::letter>(events_.at(which).now).how);
   if (!trouble.empty()) how.reason += fmt::format("; its dead-letter message failed: {}", trouble);

@@ -1,4 +1,4 @@
-// The part of dispatcher.hpp about events that leave memory and wait in the table.
+// dispatcher_waiting: the part of dispatcher.hpp about events that leave memory and wait in the table.
 #include <utility>
 
 #include "flow/stream/dispatcher.hpp"

@@ -12,11 +12,11 @@ namespace outboxd::flow {
 // When an event leaves its chain, its successor can be sent.
 namespace stage {
 
-// In its chain and on no lane: a predecessor is not settled, or no lane is up.
+// In its chain and on no lane, because a predecessor is not settled, or no lane is up.
 struct queued {};
 // In its chain and on no lane: a fetch of its texts, or a check of its row, is under way.
 struct fetching {
-  bool waits_then = false;  // park it afterwards, because an earlier event backs off
+  bool waits_then = false;  // park the event afterwards, because an earlier event backs off
 };
 // In its chain and on a lane: queued there or in flight.
 struct offered {};
@@ -27,7 +27,7 @@ struct letter {
   int form = 1;  // the letter's form: a simpler one may be encodable
   bool offered = false;
 };
-// In its chain: to be recorded as dead; its successor waits until then.
+// In its chain, to be recorded as dead; its successor waits for that record.
 struct dying {
   std::unique_ptr<failure_record> how;
 };

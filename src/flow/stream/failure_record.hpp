@@ -1,4 +1,4 @@
-// failure_record: what to write into the row of an event that was not published.
+// failure_record: the values to write into the row of an event that was not published.
 #pragma once
 
 #include <chrono>
@@ -28,7 +28,7 @@ struct failure_record {
   // reader when to look.
   std::optional<std::chrono::milliseconds> delay = std::chrono::milliseconds(0);
   std::optional<destination_id> waits_for = {};
-  std::string exchange = {};  // of the destination in waits_for
+  std::string exchange = {};  // exchange of the destination in waits_for
   std::string routing_key = {};
   std::string code;  // empty: do not change last_error, its code or its scope
   std::string reason;

@@ -48,7 +48,7 @@ void held_aggregates::on_all_released(aggregate which) {
   if (!to_record_.contains(which))
     held_.erase(found);
   else
-    found->second = hold::draining;  // looked up again once those are recorded
+    found->second = hold::draining;  // looked up again once these events are recorded
 }
 
 // The pages may lack an aggregate that is not tracked here and whose events are not recorded yet.

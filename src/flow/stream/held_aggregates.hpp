@@ -1,4 +1,4 @@
-// held_aggregates: the aggregates whose later events are blocked, and when to look up events that are no
+// held_aggregates: the aggregates whose later events are blocked; decides when to look up events that are no
 // longer blocked.
 #pragma once
 
@@ -15,11 +15,11 @@ namespace outboxd::flow {
 
 enum class hold : std::uint8_t {
   head_waits,  // one of its events backs off
-  draining,    // it has only parked events left, which are looked up in portions
+  draining,    // the aggregate has only parked events left, which are looked up in portions
 };
 
 // Limited in size. Above the limit, every aggregate counts as held: its events are parked, which costs a
-// write, and looked up later, at once or page by page.
+// write, and are looked up later, at once or page by page.
 class held_aggregates {
  public:
   explicit held_aggregates(std::size_t most) : most_(most) {}
@@ -30,14 +30,14 @@ class held_aggregates {
   std::size_t size() const { return held_.size(); }
   bool knows(aggregate which) const { return held_.contains(which); }
 
-  // An event of this aggregate backs off; or parked events were found, which are then looked up.
+  // Called if an event of this aggregate backs off, or if parked events were found, which are then looked up.
   void begin(aggregate which, hold how);
 
   // The event that blocked this aggregate was published, has become dead, or was deleted.
   void on_head_settled(aggregate which);
 
-  // on_to_record: an event of this aggregate will be recorded as parked or backing off; on_recorded: that has
-  // happened.
+  // on_to_record: an event of this aggregate will be recorded as parked or backing off. on_recorded: the
+  // record was written.
   void on_to_record(aggregate which);
   void on_recorded(aggregate which);
 
@@ -58,8 +58,8 @@ class held_aggregates {
 
   // The answers to a look-up.
   void on_head_waits(aggregate which);
-  // All parked events of this aggregate were read. If some of its events are not recorded yet, it is looked
-  // up again afterwards.
+  // All parked events of this aggregate were read. If some of its events are not recorded yet, the aggregate
+  // is looked up again after their records.
   void on_all_released(aggregate which);
 
   // A page of the table lists all waiting aggregates above `after`, up to `last`. Aggregates that are held

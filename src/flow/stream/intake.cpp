@@ -1,4 +1,4 @@
-// The part of intake.hpp before a round trip: what to request next, and how much memory there is.
+// intake: the part of intake.hpp before a round trip: what to request next, and how much memory there is.
 #include "flow/stream/intake.hpp"
 
 #include <algorithm>
@@ -92,13 +92,13 @@ bool intake::memory_is_full() const {
   return events_.bytes() >= limits_.batch_bytes * limits_.batches;
 }
 
-// Before the first read is complete, there may be unread pending events before a parked one.
+// Before the first read is complete, a parked event may have unread pending events before it.
 bool intake::may_release() const {
   return room_for_returning() > 0 && reader_.has_read();
 }
 
-// If memory held only rows that PostgreSQL refuses to write, and events behind others without texts, it would
-// stay full. So in that case texts are fetched even if memory is full.
+// Texts are fetched even if memory is full, if it holds only rows that PostgreSQL refuses to write, and
+// events behind others without texts. Otherwise memory would stay full.
 bool intake::may_fetch() const {
   if (!memory_is_full()) return true;
   std::size_t moving = 0;

@@ -1,4 +1,4 @@
-// intake: decides what a stream reads next, and how much, and puts the events read into their chains.
+// intake: decides what a stream reads next, and how much, and adds the events read to their chains.
 #pragma once
 
 #include <chrono>
@@ -32,8 +32,8 @@ class intake {
   void start(position from, std::vector<std::int64_t> left);
   // Starts again, but remembers which events a former leader left.
   void start_again();
-  // The lead was lost. over_texts: the request under way read texts; perhaps the server had too little memory
-  // for them.
+  // The lead was lost. over_texts: the request under way read texts; the server may have had too little
+  // memory for them.
   void lost(bool over_texts);
   // Unsent events were removed from memory; `lowest`: the lowest seq of those that are pending.
   void on_forgotten(std::optional<std::int64_t> lowest);
@@ -45,7 +45,7 @@ class intake {
   void resume() { scanner_.resume(); }
   void give_up_after(std::optional<std::chrono::milliseconds> to) { scanner_.give_up_after(to); }
 
-  // Add what to read before the first event is sent, and what to read later.
+  // Add the reads that are needed before the first event is sent, and those that follow.
   void ask_to_load(store_request& to);
   void ask(store_request& to);
   clock::time_point next_to_load() const { return scanner_.next_to_load(); }
@@ -53,7 +53,7 @@ class intake {
   // True if all obstacles are known, and all events that a former leader left have been read.
   bool has_loaded() const { return scanner_.knows_barriers(state_.now()) && !scanner_.has_left(); }
 
-  // Each processes one answer.
+  // Each overload processes one answer.
   read_news take(const read_request& asked, tried<read_answer>& got);
   void take(const look_request& asked, tried<std::vector<event_key>>& got);
   void take(const fetch_request& asked, tried<std::vector<stored_event>>& got);
@@ -70,9 +70,9 @@ class intake {
   void take(const resume_request&, tried<resumed_answer>& got);
   // Returns true if the paused parts of the outbox have changed.
   bool take(const pauses_request&, tried<pauses_answer>& got);
-  // The event now waits in the table, as `how` says.
+  // The event now waits in the table, as described by `how`.
   void on_recorded(slot which, const failure_record& how);
-  // The last round trip had returning events.
+  // Called if the last round trip had returning events.
   void pause_returning();
 
   const position& at() const { return reader_.at(); }
@@ -87,11 +87,12 @@ class intake {
   // Valid while this relay leads.
   struct pace {
     clock::time_point keys_only_until{};
-    clock::time_point new_ones_until{};  // new events arrive, and have priority
+    clock::time_point new_ones_until{};  // until then, new events have priority, because more of them are
+                                         // expected
     bool behind = false;                 // the last read did not find all new events
     clock::time_point returning_rest_until{};
     clock::time_point laggards_not_before{};  // a read of laggards has failed
-    std::size_t found_of_laggards = 0;        // since the last read
+    std::size_t found_of_laggards = 0;        // events of laggards found since the last read
   };
 
   std::uint32_t longest_chain() const;
@@ -115,7 +116,7 @@ class intake {
 
   bool admit(stored_event one);
   void admit_due(stored_event one);
-  // due_in: the event is scheduled, and its row does not say so yet.
+  // due_in: set if the event is scheduled and its row does not say so yet.
   void take_place(slot which, std::optional<std::chrono::milliseconds> due_in, bool parked);
   void stamp_and_route(slot which);
   void on_still_withheld(slot which, std::int64_t size);

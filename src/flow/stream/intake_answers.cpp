@@ -1,4 +1,4 @@
-// The part of intake.hpp after a round trip: the events read are put into their chains.
+// intake_answers: the part of intake.hpp after a round trip: adds the events read to their chains.
 #include <algorithm>
 #include <utility>
 
@@ -175,7 +175,7 @@ bool intake::is_still_paused(const stored_event& one) const {
   return barriers_.paused.holds(one.what, state_.destination_of(one.what, route.get()));
 }
 
-// Events whose pause has ended count as due. Nothing is recorded about that; the next leader finds them
+// Events whose pause has ended count as due. This is not recorded, so the next leader finds these events
 // again. Events that are still paused do not change.
 void intake::take(const resume_request&, tried<resumed_answer>& got) {
   if (got.wants_keys_only()) read_by_keys();
@@ -209,7 +209,7 @@ void intake::take(const held_request& asked, tried<held_answer>& got) {
 void intake::on_recorded(slot which, const failure_record& how) {
   const aggregate of = events_.aggregate_of(which);
   const bool is_over = how.code == paused_code && !state_.is_paused(which);
-  // Until the record was written, a look-up for this destination could not find the event.
+  // A look-up for this destination could not find the event before its record was written.
   if (how.waits_for && state_.runs())
     lanes_.destinations().on_recorded(*how.waits_for, state_.client, state_.now());
   events_.erase(which);

@@ -1,4 +1,4 @@
-// The part of intake.hpp that reads each laggard separately.
+// intake_laggards: the part of intake.hpp that reads each laggard separately.
 #include <algorithm>
 #include <utility>
 
@@ -46,16 +46,16 @@ void intake::ask_for_laggards(store_request& to) {
       laggards_request{.of = std::move(of), .seq_span = limits_.read.seq_span, .events = std::max(1, each)});
 }
 
-// Rows come in seq order, not by aggregate, because all of them may have been delayed. Rows beyond the
-// position are left for the regular read. Rows below it may have to wait, too: an earlier event of the
-// aggregate may have been committed late, and may not be read yet.
+// Rows come in seq order, not by aggregate, because any of them may have been delayed. Rows beyond the
+// position are left for the regular read. Rows below the position may have to wait, too: an earlier event of
+// the aggregate may have been committed late, and may not be read yet.
 void intake::take(const laggards_request&, tried<laggards_answer>& got) {
   if (got.wants_keys_only()) read_by_keys();
   if (got.result != read_result::done) {
     pace_.laggards_not_before = state_.now() + laggards_pause;
     return;
   }
-  std::optional<std::int64_t> waits;  // this seq and all above it
+  std::optional<std::int64_t> waits;  // this event and all later ones wait
   for (stored_event& one : got.answer.rows) {
     if (one.what.seq > reader_.passed()) break;
     if (!reader_.knows_what_is_before(one.what.seq, one.what.tx)) {
@@ -76,7 +76,7 @@ void intake::take(const laggards_request&, tried<laggards_answer>& got) {
   for (auto [which, to] : got.answer.looked_to) {
     if (waits) to = std::min(to.value_or(*waits), *waits - 1);
     laggards_.on_read(which, to, reader_.passed());
-    // The laggard's parked events may have been waiting for its end.
+    // Parked events of the lagging aggregate may have been waiting until it was read completely.
     if (!laggards_.state_of(which) && events_.length_of(which) == 0) barriers_.held.on_head_settled(which);
   }
 }

@@ -1,4 +1,5 @@
-// The part of intake.hpp that reads rows again: to fetch texts, and to check whether rows have changed.
+// intake_texts: the part of intake.hpp that reads rows again: to fetch texts, and to check whether rows have
+// changed.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,7 +21,7 @@ constexpr std::size_t most_looks = 500;
 
 }  // namespace
 
-// Fetches rows of little more than one batch in total, but at least one row, and only while there is memory.
+// Fetches rows of little more than one batch in total, but at least one row, while there is memory.
 void intake::ask_to_fetch(store_request& to) {
   if (!may_fetch()) return;
   std::size_t fitting = 0;
@@ -47,12 +48,13 @@ void intake::take(const fetch_request& asked, tried<std::vector<stored_event>>& 
   if (got.result == read_result::too_dear) read_by_keys();
   auto done = fetches_.end(how, {}, state_.now());
   if (const auto bad = fetches_.stuck()) {
-    // The event is not at fault if the server is slow.
+    // If the server is slow, the event is not at fault.
     if (got.result == read_result::too_dear || (got.may_pass && fetches_.stuck_for() < disk_retries_for))
       return state_.say_stuck(fetches_, "cannot be read by PostgreSQL at the moment", got.reason);
     fetches_.drop_stuck();
     if (asked.measured && !got.may_pass && !std::exchange(events_.at(*bad).immeasurable, true))
-      return fetches_.add(*bad, state_.now());  // the texts may be readable even if their size is not
+      return fetches_.add(*bad, state_.now());  // the texts may be readable even if measuring their size
+                                                // fails
     return die_unread(*bad, got.reason);
   }
   std::vector<slot> put_off;

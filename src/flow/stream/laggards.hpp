@@ -12,8 +12,9 @@
 namespace outboxd::flow {
 
 enum class lag : std::uint8_t {
-  follows,   // its events stay pending in the table until its chain has room
-  overtaken  // too many other events were read in the meantime: its events are parked, as in a held aggregate
+  follows,   // the laggard's events stay pending in the table until its chain has room
+  overtaken  // too many other events were read in the meantime: the laggard's events are parked, as in a held
+             // aggregate
 };
 
 // Pure. The number of laggards is limited, because each read and walk has to skip their events.
@@ -43,8 +44,8 @@ class laggards {
     return out;
   }
 
-  // The laggard was read up to this seq; nullopt: to its end. `passed`: the seq that the stream has passed;
-  // up to there it may have left events of this laggard.
+  // The laggard was read up to this seq; nullopt: to its end. `passed`: the seq up to which the stream has
+  // read, and may have left events of this laggard.
   void on_read(aggregate which, std::optional<std::int64_t> to, std::int64_t passed);
   // The position moved back to `passed`: laggards that were read further are read again with all other
   // events.
@@ -57,7 +58,7 @@ class laggards {
   struct laggard {
     left_behind at;
     lag state = lag::follows;
-    std::size_t overtaking = 0;  // events read since it became a laggard
+    std::size_t overtaking = 0;  // events of other aggregates read since this one became a laggard
   };
   const laggard* find(aggregate which) const;
 

@@ -1,4 +1,4 @@
-// missed_rows: a slow walk over rows below the position, to find pending rows that no read can find.
+// missed_rows: slowly walks over rows below the position, to find pending rows that no read can find.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ class missed_rows {
  private:
   std::int64_t from_ = position::before_all;
   std::optional<std::int64_t>
-      met_;  // a pending row; if it was only just committed, a read finds it before the next sweep
+      met_;  // a pending row; a read finds it before the next sweep if it was only just committed
   int sweeps_ = 0;
 };
 

@@ -16,7 +16,7 @@
 
 namespace outboxd::flow {
 
-// What a lock holder, or a flood of notifications, prevents a leader from doing.
+// The actions of a leader that a lock holder or a flood of notifications can prevent.
 enum class keeps_from : std::uint8_t {
   leading,   // a standby: cannot take the lead, usually because another relay leads
   sleeping,  // a leader: cannot acquire SLEEP
@@ -27,9 +27,9 @@ enum class keeps_from : std::uint8_t {
 // References in notices are valid only during the call.
 namespace notice {
 
-// The next request of a stream may be due earlier than it has reported.
+// The next request of a stream may be due earlier than the stream has reported.
 struct wake_driver {};
-// Events marked published by one route; empty: without a route.
+// Events marked published by one route; an empty name stands for events without a route.
 struct published {
   std::size_t events = 0;
   const std::string& route;
@@ -66,7 +66,7 @@ struct gave_up {  // in an orderly way, or because the session was lost
 };
 struct stands_by {};  // other relays lead
 struct makes_way {
-  std::string who;  // who requests the lead
+  std::string who;  // the session that requests the lead
 };
 struct swept {};
 struct rung {
@@ -94,7 +94,7 @@ struct kept {
   keeps_from from = keeps_from::leading;
   bool now = false;
 };
-// The server process that floods the channel; 0: none. Sent on each turn.
+// The server process that floods the channel; 0: none. Sent in each turn.
 struct loudest {
   int process = 0;
 };

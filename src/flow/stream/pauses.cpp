@@ -6,7 +6,7 @@
 namespace outboxd::flow {
 namespace {
 
-// Ignores the reason and end of a pause, which may change while it lasts.
+// Ignores the reason and end of a pause, because both may change while the pause lasts.
 bool has(const std::vector<pause>& in, const pause& part) {
   return std::any_of(in.begin(), in.end(),
                      [&](const pause& one) { return one.part == part.part && one.name == part.name; });

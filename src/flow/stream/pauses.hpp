@@ -17,7 +17,7 @@ namespace outboxd::flow {
 // The column `part` of outbox.pause.
 enum class paused_part : std::uint8_t { everything, event_type, aggregate_type, exchange, routing_key };
 
-// An unknown part counts as everything, because pausing too much is safer than pausing too little.
+// An unknown part counts as everything, because pausing too little would be worse than pausing too much.
 paused_part part_named(std::string_view name);
 
 // An active row of outbox.pause.
@@ -36,8 +36,8 @@ inline constexpr std::string_view paused_code = "paused";
 class pauses {
  public:
   struct change {
-    bool more = false;   // something was paused that was not paused before
-    bool fewer = false;  // something is no longer paused
+    bool more = false;   // a part was paused that was not paused before
+    bool fewer = false;  // a part is no longer paused
   };
   change set(std::vector<pause> in_force);
 

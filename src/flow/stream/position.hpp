@@ -1,4 +1,4 @@
-// position: how far a shard was read: every row up to `seq` that is visible in `seen` has been read.
+// position: how far a shard has been read: every row up to `seq` that is visible in `seen` has been read.
 #pragma once
 
 #include <cstdint>

@@ -11,7 +11,7 @@ using namespace std::chrono_literals;
 
 constexpr auto shortest_pause = 20ms;
 constexpr auto longest_pause = 1'000ms;
-// An event may be due in the year 294276, but steady_clock, with nanoseconds, ends after 292 years.
+// An event may be due in the year 294276, but steady_clock, which counts nanoseconds, ends after 292 years.
 constexpr std::chrono::milliseconds longest_wait = 1h;
 
 std::int64_t plus(std::int64_t seq, std::int64_t span) {
@@ -66,7 +66,7 @@ void reader::add_to(store_request& to, room in, clock::time_point now) {
                         .seq_limit = plus(at_.seq, limits_.seq_span),
                         .events = std::min(in.fresh, limits_.batch),
                         .with_summary = std::exchange(summary_wanted_, false)});
-    wanted_ = false;  // a later ring may not be covered by this read
+    wanted_ = false;  // this read may miss rows that are announced by a later ring
   }
   if (now >= due_at_ && in.due > 0) {
     to.add(due_request{due_after_, std::min(in.due, limits_.batch)});

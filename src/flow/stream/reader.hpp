@@ -19,8 +19,8 @@ class reader {
   // The lead has just been acquired: only the saved position is known.
   void start(position from, clock::time_point now);
 
-  // want_summary: the next read also returns what is due and what waits.
-  // ring: there may be new events; ring_due: events may be due.
+  // want_summary: the next read also returns due and waiting events. ring: there may be new events; ring_due:
+  // events may be due.
   void want_summary() { summary_wanted_ = true; }
   void ring() { wanted_ = true; }
   void ring_due(clock::time_point now) { due_at_ = now; }
@@ -31,9 +31,9 @@ class reader {
     int fresh = 0;
     int due = 0;
   };
-  // Adds the reads to do now.
+  // Adds the reads that are due now.
   void add_to(store_request& to, room in, clock::time_point now);
-  // The time at which there may be a read to add.
+  // The time of the next read.
   clock::time_point next(room in) const;
 
   enum class outcome {
@@ -41,8 +41,7 @@ class reader {
     incomplete,  // there are more rows: read again at once
     complete,    // all visible rows have been read
   };
-  // Moves the position. Use the rows of the answer unless the position went back; in that case there are
-  // none.
+  // Updates the position. The rows of the answer are valid unless the position went back.
   outcome on_read(const read_request& asked, const tried<read_answer>& got, clock::time_point now);
   void on_walked(const tried<walk_answer>& got, clock::time_point now);
   void on_due(const due_request& asked, const tried<due_answer>& got, clock::time_point now);

@@ -10,20 +10,20 @@ using namespace std::chrono_literals;
 
 constexpr auto never = clock::time_point::max();
 
-// Between two reads of the pauses, and between two scans of dead events. Commands notify the leader, but
-// manual changes of the tables do not.
+// The interval between two reads of the pauses, and between two scans of dead events. Commands notify the
+// leader, but manual changes of the tables do not.
 constexpr auto scan_interval = 10s;
 
-// After a failed read of the pauses.
+// The pause after a failed read of the pauses.
 constexpr auto pauses_retry = 1s;
 
-// Between two pages of events that wait for destinations, in the first walk and in later ones; and between
-// two walks.
+// The pauses between two pages of events that wait for destinations, in the first walk and in later ones, and
+// the pause between two walks.
 constexpr auto waits_pause = 20ms;
 constexpr auto waits_pause_later = 1s;
 constexpr auto waits_again = 10s;
 
-// After a failed look-up.
+// The pause after a failed look-up.
 constexpr auto page_pause = 20ms;
 
 }  // namespace

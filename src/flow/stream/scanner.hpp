@@ -1,5 +1,5 @@
-// scanner: the look-ups of a stream besides its next events: what blocks events, what a former leader left,
-// which destinations events wait for, and which events wait for the end of a pause.
+// scanner: the reads of a stream other than its next events: blocking events, events that a former leader
+// left, destinations that events wait for, and events that wait for the end of a pause.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ class scanner {
   // The lead has just been acquired, and nothing is known yet. `left`: seqs of events that a former leader
   // could not settle.
   void start(std::vector<std::int64_t> left, clock::time_point now);
-  // Starts again, but remembers which events were left.
+  // Starts again, but remembers which events a former leader left.
   void start_again(clock::time_point now);
 
   // ring_pauses: pauses may have changed; ring_dead: a dead event may have been retried or discarded.
@@ -49,11 +49,11 @@ class scanner {
   void add_to_load(store_request& to, clock::time_point now);
   // Adds look-ups while events are sent. room: the number of events for which there is memory.
   void add_to(store_request& to, int room, clock::time_point now);
-  // The time at which there may be a look-up to add.
+  // The time of the next look-up.
   clock::time_point next(int room) const;
   clock::time_point next_to_load() const { return not_before_; }
 
-  // Each returns true if the answer was usable; if not, the request is repeated later.
+  // Each function returns true if the answer was usable; if not, the request is repeated later.
   bool on_left(const tried<std::vector<stored_event>>& got, clock::time_point now);
   bool on_waits(const tried<waits_answer>& got, clock::time_point now);
   bool on_pauses(const tried<pauses_answer>& got, bool running, clock::time_point now);
@@ -102,7 +102,7 @@ class scanner {
     waits_cursor after;
     clock::time_point next{};
     bool only_reads = false;  // PostgreSQL refused to change an event of the page
-    bool knows_all = false;   // the first walk has reached its end
+    bool knows_all = false;   // the first walk has finished, so all destinations are known
   };
 
   void add_barriers(store_request& to, clock::time_point now);

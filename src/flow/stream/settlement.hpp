@@ -15,7 +15,7 @@ namespace outboxd::flow {
 struct refused_writes {
   std::size_t events = 0;
   clock::time_point since;
-  bool all = false;  // no other outcome has been written since then
+  bool all = false;  // no other outcome has been written since the refusal
   std::string reason;
 };
 
@@ -41,7 +41,7 @@ class settlement {
 
   // The time at which there will be something to write.
   clock::time_point next() const;
-  // True if nothing is left to write, except rows that PostgreSQL refuses to write.
+  // True if nothing is left to write except rows that PostgreSQL refuses.
   bool idle() const { return marks_.idle() && records_.idle(); }
   std::vector<slot> refused() const;
   std::optional<refused_writes> refuses() const;
@@ -49,8 +49,8 @@ class settlement {
   bool meets_lock() const { return marks_.meets_lock() || records_.meets_lock(); }
   // The number of events whose outcome PostgreSQL does not write at present.
   std::size_t put_off() const { return marks_.put_off() + records_.put_off(); }
-  // For each aggregate, the lowest seq of its events that have yet to be recorded: parked events above that
-  // seq must not be sent before that event. Events that will back off precede all others.
+  // For each aggregate, the lowest seq of its events that are not recorded yet: parked events above this seq
+  // must not be sent before that event. Events that will back off precede all others.
   boost::unordered_flat_map<aggregate, std::int64_t> lowest_to_record() const;
   void clear();
 

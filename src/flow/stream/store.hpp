@@ -28,7 +28,7 @@ enum class read_result : std::uint8_t {
   done,
   deferred,
   refused,
-  too_dear,  // it took too long or too much memory; fewer rows, or rows without texts, may succeed
+  too_dear,  // the statement took too much time or memory; fewer rows, or rows without texts, may succeed
 };
 
 template <class Answer>
@@ -38,14 +38,14 @@ struct tried {
   std::string reason;     // set unless done; quotes no row
   Answer answer;
 
-  // For rows with texts: true if they may be readable without texts.
+  // For requests that return texts: true if the rows may be readable without texts.
   bool wants_keys_only() const { return result == read_result::refused || result == read_result::too_dear; }
 };
 
 enum class write_result : std::uint8_t {
   done,
   missed,    // by_place: some rows have moved or are deleted; unknown which
-  deferred,  // a lock, a full disk or a deadlock: try the same again later
+  deferred,  // a lock, a full disk or a deadlock: retry the same request later
   refused,   // PostgreSQL will never write one of these rows
 };
 
@@ -64,7 +64,7 @@ struct record_request {
 };
 
 enum class mark_mode : std::uint8_t {
-  by_place,  // by the ctid that was read: cheapest, but misses rows that have moved
+  by_place,  // by the ctid that was read: the cheapest way, but misses rows that have moved
   by_key,
   unlocked,  // by key, skipping locked rows
 };
@@ -230,7 +230,7 @@ struct pauses_request {
 
 struct dead_answer {
   std::vector<aggregate> of;
-  std::optional<std::int64_t> upto;  // there may be more after this seq
+  std::optional<std::int64_t> upto;  // rows after this seq were not read; nullopt: all were read
 };
 
 // A page of the aggregates that have dead events.
@@ -265,7 +265,7 @@ struct waits_cursor {
 
 struct waits_answer {
   std::vector<destination_id> found;  // destinations of this shard's waiting events, each once
-  std::optional<waits_cursor> upto;   // there may be more after this one
+  std::optional<waits_cursor> upto;   // rows after this cursor were not read
 };
 
 // Reads one page of the events that wait for destinations, and returns these destinations. If an event was
@@ -288,14 +288,14 @@ struct waiting_events_request {
     destination_id of{};
     std::int64_t after = position::before_all;
     int events = 1;    // maximum rows
-    bool all = false;  // the destination works again; otherwise the one row is its probe
+    bool all = false;  // the destination works again; otherwise the only row returned is its probe
   };
   std::vector<look_up> of;
 };
 
 struct resumed_answer {
   std::vector<stored_event> rows;    // in seq order
-  std::optional<std::int64_t> upto;  // there may be more after this seq
+  std::optional<std::int64_t> upto;  // rows after this seq were not read
 };
 
 // Reads events that wait for a pause that has ended. The store uses the pauses that the stream knows, not
@@ -345,7 +345,7 @@ struct store_request {
            (!keys_only && asks_one_of<read_request, due_request, laggards_request, resume_request,
                                       left_request, release_request, waiting_events_request>());
   }
-  // True if the answer shows whether reads and marks work; other questions may succeed while the table is
+  // True if the answer shows whether reads and marks work. Other requests may succeed while the table is
   // locked.
   bool reads_or_writes_events() const {
     return asks_one_of<record_request, mark_request, read_request, due_request>();

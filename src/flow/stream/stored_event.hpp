@@ -28,11 +28,13 @@ struct stored_event {
   // scheduled.
   std::optional<std::chrono::milliseconds> due_in = {};
   bool withheld = false;  // too large for this answer: its texts have to be fetched
-  bool suspect = false;   // at its last failure the broker closed the channel or connection because of it
+  bool suspect = false;   // at the event's last failure the broker closed the channel or connection because
+                          // of it
   // The destination for which it waits, and since when that destination has failed.
   std::optional<destination_id> waits_for = {};
   std::optional<timestamp> first_failed_at = {};
-  bool read_for_destination = false;  // read for that destination: if it fails again, the row does not change
+  bool read_for_destination = false;  // read for that destination: if the destination fails again, the row
+                                      // does not change
   bool earlier_waits = false;         // due, but an earlier event of its aggregate backs off or is parked
   bool put_off = false;               // fetched, but was put off in the meantime
   std::int64_t size = 0;              // bytes of its texts; an estimate while they are withheld

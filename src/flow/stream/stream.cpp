@@ -48,7 +48,7 @@ void stream::go_on() {
 }
 
 void stream::abandon() {
-  // A round trip may have been under way since before the stop.
+  // A round trip may still be under way that began before the stop.
   if (state_.phase != phase::idle) state_.phase = phase::draining;
   dispatcher_.abandon();
   forget_unsent();
@@ -140,10 +140,10 @@ shared_request stream::next() {
   if (state_.phase == phase::idle || asked_) return nullptr;
   store_request out;
   if (state_.phase == phase::loading) intake_.ask_to_load(out);
-  // If a slow read delayed the proof, the proof would already be old.
+  // If a slow read delayed the reply, the reply would prove the lead only for an earlier time.
   if (state_.runs() && !owes_proof()) intake_.ask(out);
   const bool may_save = state_.phase != phase::draining || all_settled();
-  if (owes_proof()) saved_.reset();  // any reply will do
+  if (owes_proof()) saved_.reset();  // any reply proves the lead
   if (owes_proof() || (save_ && may_save)) {
     if (may_save) save_ = false;
     ask_to_save(out);
@@ -155,7 +155,7 @@ shared_request stream::next() {
   return asked_;
 }
 
-// Events that PostgreSQL refuses to mark do not keep the saved position low; they are listed beside it.
+// Events that PostgreSQL refuses to mark do not hold back the saved position; they are listed separately.
 void stream::ask_to_save(store_request& to) const {
   position now = intake_.at();
   auto refused = settlement_.refused();

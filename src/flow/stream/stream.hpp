@@ -1,4 +1,4 @@
-// stream: the events of one shard at its leader: reads them, offers them to the lanes, and marks them.
+// stream: the events of one shard at its leader: reads the events, offers them to the lanes, and marks them.
 #pragma once
 
 #include <optional>
@@ -29,12 +29,12 @@ class stream final : public dispatcher::owner {
   // tell: receives the notices. steps: receive the steps of each event.
   stream(lanes& over, stream_limits limits, observer tell, step_observers steps = {});
 
-  // From the next read on: rows and payload bytes in a read.
+  // Takes effect at the next read: maximum rows and payload bytes of a read.
   void read_at_most(int rows, std::int64_t bytes) {
     state_.limits.read.batch = rows;
     state_.limits.batch_bytes = bytes;
   }
-  // From the next failure on.
+  // Takes effect at the next failure.
   void retry_by(retry_policy policy) { state_.limits.retry = std::move(policy); }
   // Also applies to events that already wait.
   void give_up_after(std::optional<std::chrono::milliseconds> to) {
@@ -44,7 +44,8 @@ class stream final : public dispatcher::owner {
   // Applies from the next event read.
   void route_by(routing routes) {
     state_.limits.route = std::move(routes);
-    if (state_.blocked.paused.by_destination()) intake_.resume();  // some may have another destination now
+    // Some paused events may have another destination now.
+    if (state_.blocked.paused.by_destination()) intake_.resume();
   }
 
   // The lead was acquired.
@@ -77,8 +78,8 @@ class stream final : public dispatcher::owner {
   void ring_pauses() { intake_.ring_pauses(); }
   void sweep();
 
-  // Returns the next request for the store; null: none now. There is one request at a time: on_answer or
-  // lost() must follow.
+  // Returns the next request for the store; null: no request is due. There is one request at a time:
+  // on_answer or lost() must follow.
   shared_request next();
   clock::time_point next_at() const;
   news on_answer(store_answer answer);
@@ -88,7 +89,7 @@ class stream final : public dispatcher::owner {
   const position& at() const { return intake_.at(); }
   // True if this event is below the position but has yet to be read.
   bool passes_over(aggregate which, std::int64_t seq) const { return intake_.passes_over(which, seq); }
-  // Why a leader does not send: it searches earlier rows, or still loads obstacles.
+  // Why a leader does not send events yet: it searches earlier rows, or still loads blocking events.
   std::optional<reader::search> searching() const {
     return state_.runs() ? intake_.searching() : std::nullopt;
   }
@@ -129,7 +130,7 @@ class stream final : public dispatcher::owner {
   shared_request asked_;  // the round trip under way
   clock::time_point loads_since_{};
   std::optional<position> saved_;
-  bool save_ = false;  // in the next round trip
+  bool save_ = false;  // save the position in the next round trip
 };
 
 }  // namespace outboxd::flow

@@ -41,7 +41,7 @@ struct stream_state {
 
   destination destination_of(slot which) const;
   destination destination_of(const event& one, const routed* route) const;
-  // Where its message is sent: for a dead letter, the dead-letter exchange.
+  // The destination of the event's message; for a dead letter, the dead-letter exchange.
   destination target_of(slot which) const;
   // True if one of the event's types or its destination is paused.
   bool is_paused(slot which) const;

@@ -21,7 +21,7 @@ class unsettled {
   // The channels and connections that ended while the event was in flight.
   struct interruptions {
     suspicion suspected = suspicion::none;
-    bool unconfirmed = false;  // one was dropped because no confirms came
+    bool unconfirmed = false;  // one connection was dropped because no confirms came
     std::chrono::steady_clock::time_point latest{};
   };
 
@@ -32,11 +32,14 @@ class unsettled {
     slot after = no_slot;
     interruptions so_far;
     bool immeasurable = false;                        // measuring the size of its texts has failed
-    bool goes_as_first = false;                       // failed as a later one; to be sent as the first
-    std::chrono::steady_clock::time_point seen_at{};  // the row had this content at this time or later
+    bool goes_as_first = false;                       // the event failed as a later one of its chain; it is
+                                                      // to be sent as the first
+    std::chrono::steady_clock::time_point seen_at{};  // the row had this content at this time, and possibly
+                                                      // later
     std::int16_t lane = -1;                           // the last lane to which it was offered
     std::uint64_t turn = 0;                           // number of that offer among all offers
-    std::shared_ptr<const routed> route;              // null: no route, or its texts are not fetched
+    std::shared_ptr<const routed> route;              // null: no route matches, or the event's texts are not
+                                                      // fetched
 
     template <class Stage>
     bool is() const {
@@ -59,8 +62,9 @@ class unsettled {
     std::uint32_t length = 0;
     std::uint32_t offered = 0;  // number of events on a lane
     std::int32_t lane = -1;     // the lane to which they were offered
-    bool returns = false;       // they are sent as returning events; the first one decides
-    slot offered_to = no_slot;  // all up to this one are offered, and none travels alone; no_slot: unknown
+    bool returns = false;       // the chain's events are sent as returning events; the first event decides
+    slot offered_to = no_slot;  // all events up to this one are offered, and none travels alone; no_slot:
+                                // unknown
   };
 
   // Adds the event to its chain, by seq among the events that are not on a lane. Returns nullopt if the event
@@ -89,7 +93,7 @@ class unsettled {
     std::int64_t bytes = 0;
   };
   const share& returning() const { return returning_; }
-  // The row has changed: its texts have to be fetched.
+  // The row has changed, so its texts must be fetched.
   void withhold(slot which);
   // The texts of a withheld event were fetched. Returns false if they belong to another event.
   bool complete(slot which, stored_event with);

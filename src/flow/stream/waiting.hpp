@@ -9,8 +9,8 @@
 
 namespace outboxd::flow {
 
-// Pure. Reading them changes no rows: an event whose destination fails again leaves memory, and its row stays
-// as it is.
+// Pure. Reading these events changes no rows: if the destination of an event fails again, the event leaves
+// memory, and its row stays unchanged.
 class waiting {
  public:
   explicit waiting(destinations& known) : known_(known) {}

@@ -13,12 +13,12 @@ using namespace std::chrono_literals;
 constexpr auto locked_at_first = 20ms;
 constexpr auto locked_at_most = 900ms;
 
-// A refused row stays refused until somebody fixes the cause.
+// A refused row stays refused until an operator fixes the cause.
 constexpr auto refused_at_first = 1'000ms;
 constexpr auto refused_at_most = 60'000ms;
 
 // If nothing at all was written for this long, the rows were not at fault: a privilege was missing, or the
-// server accepted no transactions. After the first success, refused rows are retried at once.
+// server accepted no transactions. Refused rows are retried at once after the next success.
 constexpr auto quiet_for = 5'000ms;
 
 }  // namespace

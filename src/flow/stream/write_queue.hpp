@@ -26,7 +26,7 @@ class write_queue {
     std::chrono::milliseconds pause{0};             // the last pause
     std::optional<clock::time_point> refused_at{};  // when it was first refused as a single row
 
-    // True if it is the rest of a refused group.
+    // True if the entry is the rest of a refused group.
     bool is_single_again() const {
       return slots.size() == 1 && (mode == mark_mode::by_key || pause.count() > 0);
     }
@@ -53,7 +53,7 @@ class write_queue {
   std::optional<slot> stuck() const { return stuck_; }
   // The length of its last pause.
   std::chrono::milliseconds stuck_for() const { return again_.back().pause; }
-  // Gives up retrying that row.
+  // Gives up retrying the stuck row.
   void drop_stuck() { again_.pop_back(); }
   bool under_way() const { return under_way_.has_value(); }
 
