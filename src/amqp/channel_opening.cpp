@@ -54,7 +54,7 @@ result<void> channel_opening::take(const method& answer, std::string& out) {
       return look_or_declare(out);
     case step::look:
       if (answer.id != AMQP_EXCHANGE_DECLARE_OK_METHOD) break;
-      return declare(out, false);  // checks its type, which may differ
+      return declare(out, false);  // also checks the type, which may differ
     case step::declare:
       if (answer.id != AMQP_EXCHANGE_DECLARE_OK_METHOD) break;
       if (std::exchange(missing_, false)) created_.push_back(exchanges_[declared_]);

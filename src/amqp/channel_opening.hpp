@@ -40,20 +40,20 @@ class channel_opening {
   bool done() const { return step_ == step::done; }
   // Exchanges that did not exist before.
   const std::vector<std::string>& created() const { return created_; }
-  // For messages: the answer that is awaited.
+  // The expected answer, for error messages.
   std::string_view awaited() const;
   // The exchange that is being declared; empty if none.
   std::string_view declaring() const;
 
  private:
-  // The answer that is awaited from the broker.
+  // The answer expected from the broker.
   enum class step {
-    idle,     // none; nothing was sent yet
+    idle,     // no answer; nothing was sent yet
     channel,  // channel.open-ok
     confirm,  // confirm.select-ok
     look,     // exchange.declare-ok for a passive declare; channel.close if the exchange is missing
     declare,  // exchange.declare-ok
-    done,     // none; the channel is open
+    done,     // no answer; the channel is open
   };
 
   result<void> open(std::string& out);

@@ -73,7 +73,7 @@ result<void> codec::append_method(std::string& out, std::uint16_t channel, amqp_
   std::string head;
   append_big_endian(head, id);
   const amqp_bytes_t room{scratch.size() - head.size(), scratch.data() + head.size()};
-  // Returns the length, not 0 as documented.
+  // Returns the length, not 0 as its documentation says.
   const int length = amqp_encode_method(id, const_cast<void*>(fields), room);
   if (length < 0)
     return permanent(fmt::format("method {} does not fit: a text is longer than AMQP allows ({})",

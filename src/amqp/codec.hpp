@@ -33,7 +33,7 @@ class pool {
   amqp_pool_t pool_{};
 };
 
-// For example "10.40" for connection.open: the form in which errors name a method whose name is unknown.
+// Returns the form in which errors name a method without a known name, such as "10.40" for connection.open.
 std::string method_number(amqp_method_number_t id);
 
 // connection.update-secret-ok: an extension of RabbitMQ without fields, known to rabbitmq-c since 0.12.
@@ -74,8 +74,8 @@ struct content_header {
   std::string_view message_id;
 };
 
-// Skips everything else, including the headers table, because rabbitmq-c would decode it recursively without
-// a depth limit.
+// Skips all other fields, including the headers table, which rabbitmq-c would decode recursively without a
+// depth limit.
 result<content_header> decode_content_header(std::string_view payload);
 
 }  // namespace outboxd::amqp

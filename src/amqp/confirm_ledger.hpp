@@ -1,4 +1,5 @@
-// confirm_ledger: tracks the published messages that the broker has not answered, and interprets its answers.
+// confirm_ledger: tracks the published messages that the broker has not confirmed, and interprets its
+// answers.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// connection: see connection.hpp. The work is done by link, which lives as long as any operation on the
+// connection: see connection.hpp. The implementation is link, which exists as long as any operation on the
 // reactor refers to it.
 #include "amqp/connection.hpp"
 

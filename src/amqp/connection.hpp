@@ -1,4 +1,5 @@
-// connection: an AMQP connection with one channel in confirm mode, on Asio: sends messages, reports outcomes.
+// connection: an AMQP connection with one channel in confirm mode, on Asio: sends messages and reports
+// outcomes.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -39,7 +40,7 @@ struct connection_settings {
 class handler {
  public:
   virtual ~handler() = default;
-  // All outcomes of one socket read.
+  // Receives all outcomes of one socket read.
   virtual void on_outcomes(std::span<const outcome> outcomes) = 0;
   // The broker closed the channel because of one of these messages, listed oldest first
   // (is_about_a_message(), refusal.hpp); their outcomes are unknown. The channel is opened again; until then,
@@ -60,9 +61,8 @@ using outboxd::accepted;
 class link;
 
 // An object is used for one connection: open() and run(). Not thread-safe: use it only on the executor's
-// thread.
-// An object may be destroyed at any time; a run() that is still active then ends as after abort(), and its
-// handler must exist until it has returned.
+// thread. An object may be destroyed at any time; a run() that is still active then ends as after abort(),
+// and its handler must exist until run() has returned.
 class connection {
  public:
   connection(boost::asio::any_io_executor executor, connection_settings settings);
@@ -80,7 +80,7 @@ class connection {
   std::optional<std::chrono::system_clock::time_point> certificate_expires() const;
 
   // Reads, writes and sends heartbeats until the connection ends, and returns why it ended (transient). The
-  // outcome of all messages without an answer is unknown then. Call it once, after open().
+  // outcome of all unconfirmed messages is then unknown. Call it once, after open().
   boost::asio::awaitable<error> run(handler& owner);
 
   // Never blocks and never calls back; all messages of one turn of the reactor are sent in one write. An

@@ -48,7 +48,7 @@ tl::unexpected<error> dialer::failed(std::string_view otherwise) const {
   return transient(fmt::format("connecting to {}: {}", peer_, stopped_.empty() ? otherwise : stopped_));
 }
 
-// A look-up cannot be interrupted, only abandoned: its answer then reaches a dialer that nobody waits for.
+// A name lookup cannot be interrupted, only abandoned: its late answer is then ignored.
 asio::awaitable<result<dialer::endpoints>> dialer::resolve(std::shared_ptr<dialer> self) {
   error_code not_an_address;
   const auto address = asio::ip::make_address(self->host_, not_an_address);
@@ -69,7 +69,8 @@ asio::awaitable<result<dialer::endpoints>> dialer::resolve(std::shared_ptr<diale
 }
 
 asio::awaitable<result<void>> dialer::connect(std::shared_ptr<dialer> self, endpoints to) {
-  // A dead machine does not answer at all: if other addresses are left, it may take at most this long.
+  // A dead machine does not answer at all. If there are other addresses, each attempt may take at most this
+  // long.
   constexpr std::chrono::milliseconds longest_share(1'500);
   const auto count = static_cast<std::int64_t>(std::max<std::size_t>(to.size(), 1));
   tcp::socket& socket = self->wire_->socket();
@@ -127,7 +128,7 @@ asio::awaitable<result<void>> dialer::shake_hands(std::shared_ptr<dialer> self) 
         co_await self->wire_->async_read_some(asio::buffer(room.data(), room.size()), as_result);
     if (!self->stopped_.empty()) co_return self->failed("");
     if (is_end_of_stream(ec)) co_return tl::make_unexpected(shake.interrupted("the broker hung up"));
-    // In TLS 1.3, the broker checks the client certificate after the handshake.
+    // In TLS 1.3, the broker rejects a client certificate only after the handshake.
     if (is_about_tls(ec))
       co_return permanent(
           fmt::format("connecting to {}: {}", self->peer_, tls_words(ec, self->refused_, self->host_)));

@@ -26,7 +26,7 @@ class dialer : public std::enable_shared_from_this<dialer> {
 
   struct line {
     std::unique_ptr<transport> wire;
-    frame_parser parser;  // may already contain frames
+    frame_parser parser;  // the parser, which may already contain frames
     tuning tuned;
     std::optional<std::string> blocked;
     std::vector<std::string> created;  // exchanges that were created
@@ -52,7 +52,7 @@ class dialer : public std::enable_shared_from_this<dialer> {
   static boost::asio::awaitable<result<void>> secure(std::shared_ptr<dialer> self);
   static boost::asio::awaitable<result<void>> shake_hands(std::shared_ptr<dialer> self);
   void arm_limit();
-  // The error with the reason given to stop(), or else `otherwise`.
+  // Returns the error with the reason given to stop(), or `otherwise` if there is none.
   tl::unexpected<error> failed(std::string_view otherwise) const;
 
   std::string peer_;

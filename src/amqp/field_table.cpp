@@ -58,7 +58,7 @@ class table_builder : public nlohmann::json_sax<nlohmann::json> {
     if (value > static_cast<number_unsigned_t>(std::numeric_limits<std::int64_t>::max())) return not_int64();
     return number_integer(static_cast<number_integer_t>(value));
   }
-  // The parser converts integers beyond 64 bits to double, which only their text shows.
+  // The parser converts integers beyond 64 bits to double; only their text shows that they are integers.
   bool number_float(number_float_t value, const string_t& text) override {
     if (text.find_first_of(".eE") == string_t::npos) return not_int64();
     auto v = kind(AMQP_FIELD_KIND_F64);
@@ -128,7 +128,7 @@ class table_builder : public nlohmann::json_sax<nlohmann::json> {
       problem = fmt::format("headers is not valid JSON at byte {}", position);
       return false;
     }
-    left_out_.reset();  // parsing ends here, even if this header is left out
+    left_out_.reset();  // parsing ends here, even if this header is omitted
     if (levels_.empty()) return start(false);
     if (token.find_first_of(".eE") == std::string::npos) return not_int64();
     return fail("has a number beyond the range of a double");
@@ -174,7 +174,7 @@ class table_builder : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
 
-  // Called at the end of an array or object inside a header that is left out.
+  // Called at the end of an array or object inside a header that is omitted.
   bool leave_left_out() {
     if (!left_out_ || *left_out_ == 0) return false;
     --*left_out_;
@@ -223,7 +223,7 @@ class table_builder : public nlohmann::json_sax<nlohmann::json> {
   std::size_t bytes_ = 0;  // encoded bytes so far
   std::vector<level> levels_;
   std::string top_name_;
-  // Set inside the value of a header that is left out: the number of open arrays and objects.
+  // Set inside the value of a header that is omitted: the number of open arrays and objects.
   std::optional<std::size_t> left_out_;
 };
 

@@ -17,10 +17,10 @@ inline constexpr std::size_t max_header_depth =
     64;  // nested tables and arrays, including the headers themselves
 
 // JSON types become: null V, true/false t, integer l, other number d, string S, array A, object F. If an
-// object has several values for one name, the last one counts. Headers from core/standard_headers.hpp and
-// from the message format override the row's headers, which override the route's defaults. A header of the
-// row that RabbitMQ writes itself (core/broker_headers.hpp) is left out, whatever its value. CC and BCC,
-// which make RabbitMQ route to more keys, must be arrays of strings.
+// object has several values for one name, the last value counts. Headers from core/standard_headers.hpp and
+// from the message format override the row's headers, which override the route's defaults. A row's header
+// that RabbitMQ writes itself (core/broker_headers.hpp) is omitted, whatever its value. CC and BCC, which
+// make RabbitMQ route to additional keys, must be arrays of strings.
 class field_table {
  public:
   // `max_bytes` limits the encoded size. The table points into this object and the message, and is valid

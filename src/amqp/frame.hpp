@@ -1,5 +1,4 @@
-// frame: the format of everything on the wire, AMQP 0-9-1 section 2.3.5: type, channel, length, payload,
-// 0xCE.
+// frame: the frame format of AMQP 0-9-1, section 2.3.5: type, channel, length, payload, 0xCE.
 #pragma once
 
 #include <cstdint>

@@ -24,7 +24,8 @@ enum class login_by : std::uint8_t {
   external,  // https://www.rabbitmq.com/docs/authentication#certificate-authentication
 };
 
-// Checks what the broker offers: version, mechanism, confirms. A permanent error says what is missing.
+// Checks the version, mechanisms and confirms that the broker offers. A permanent error names what is
+// missing.
 result<void> check_offer(const amqp_connection_start_t& start, login_by how);
 
 // The broker's product and version; empty if unknown.

@@ -70,7 +70,7 @@ result<bool> handshake::receive(frame_parser& in) {
   while (step_ != step::done) {
     if (!framed_) {
       if (auto ok = check_greeting(in.unread()); !ok) return tl::make_unexpected(at(ok.error()));
-      // Probably another protocol: wait until there are enough bytes to tell which.
+      // The peer probably speaks another protocol: wait for enough bytes to tell which.
       if (const auto bytes = in.unread(); !bytes.empty() && bytes[0] != 1) return false;
     }
     const auto next = in.next();
@@ -193,7 +193,8 @@ result<void> handshake::on_close(std::uint16_t code, std::string_view text) {
           "false, or delete it",
           exchange));
     case AMQP_NOT_ALLOWED:
-      if (text.find("limit") != std::string_view::npos)  // the limit of connections of the vhost or user
+      if (text.find("limit") != std::string_view::npos)  // the maximum number of connections of the vhost or
+                                                         // user is reached
         return transient(fmt::format("{}; raise the limit, or close other connections", said));
       [[fallthrough]];
     case AMQP_INVALID_PATH:
@@ -201,7 +202,8 @@ result<void> handshake::on_close(std::uint16_t code, std::string_view text) {
     case AMQP_NOT_FOUND:
     case AMQP_NOT_IMPLEMENTED:
       return fail("the broker's configuration does not allow what the relay needs");
-    default:  // 320 CONNECTION_FORCED, 541 INTERNAL_ERROR and others: the broker stops or is in trouble
+    default:  // 320 CONNECTION_FORCED, 541 INTERNAL_ERROR and others: the broker is shutting down or has
+              // failed
       return transient(fmt::format("{}; outboxd tries again until the broker has recovered", said));
   }
 }

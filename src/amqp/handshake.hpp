@@ -1,4 +1,4 @@
-// handshake: a state machine over bytes, from the first byte to a channel in confirm mode.
+// handshake: a state machine that opens a connection and a channel in confirm mode, without a socket.
 #pragma once
 
 #include <chrono>
@@ -32,7 +32,7 @@ struct handshake_settings {
 struct tuning {
   std::uint16_t channel_max = 0;
   std::uint32_t frame_max = 0;
-  std::chrono::seconds heartbeat{0};  // 0: none
+  std::chrono::seconds heartbeat{0};  // 0: no heartbeat
 };
 
 // The rules of connection.tune (AMQP 0-9-1 section 1.4.2.5/6; heartbeat:
@@ -40,9 +40,9 @@ struct tuning {
 // heartbeat, the other side's value. A permanent error if the broker's frame_max is below frame_min_size.
 result<tuning> negotiate(const tuning& broker, const handshake_settings& ours);
 
-// The driver sends output() and clears it, reads into the parser, and calls receive(), until that returns
-// true or fails. After a failure, it sends output() once more unless empty, because the broker expects a
-// close-ok.
+// The driver sends output() and clears it, reads into the parser, and calls receive(), until receive()
+// returns true or fails. After a failure, the driver sends output() once more unless it is empty, because the
+// broker expects a close-ok.
 class handshake {
  public:
   explicit handshake(handshake_settings settings);
@@ -67,13 +67,13 @@ class handshake {
   const std::vector<std::string>& created() const { return channel_.created(); }
 
  private:
-  // The method that is awaited from the broker.
+  // The method expected from the broker.
   enum class step {
     start,    // connection.start
     tune,     // connection.tune
     open,     // connection.open-ok
     channel,  // an answer to channel_opening
-    done,     // none
+    done,     // no method
   };
 
   result<void> on_frame(const frame& f, frame_parser& in);

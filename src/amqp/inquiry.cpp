@@ -13,7 +13,7 @@ namespace asio = boost::asio;
 
 namespace {
 
-// Cancels the socket's operations when the time is over.
+// Cancels the socket's operations when the time limit has expired.
 class limit {
  public:
   limit(transport::tcp::socket& socket, std::chrono::milliseconds timeout) : timer_(socket.get_executor()) {

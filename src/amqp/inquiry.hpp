@@ -12,8 +12,8 @@
 
 namespace outboxd::amqp {
 
-// The broker's answer: success, or the code and text with which it closed the channel (which is opened
-// again).
+// The broker's answer: success, or the code and text with which it closed the channel. The channel is then
+// opened again.
 struct reply {
   std::uint16_t code = 0;  // 0: success
   std::string words;       // the text of the error
@@ -30,15 +30,15 @@ class inquiry {
 
   const tuning& tuned() const { return line_.tuned; }
   const identity& broker() const { return line_.broker; }
-  // For example TLSv1.3; empty: no TLS.
+  // The TLS version, such as TLSv1.3; empty: no TLS.
   std::string_view protocol() const { return line_.wire->protocol(); }
   std::optional<std::chrono::system_clock::time_point> certificate_expires() const {
     return line_.certificate_expires;
   }
-  // Why the broker accepts no messages at present, if it said so.
+  // Why the broker blocks publishing, if it has reported a reason.
   const std::optional<std::string>& blocked() const { return line_.blocked; }
 
-  // A passive declare, which needs no permission: 404 if the exchange does not exist.
+  // Sends a passive declare, which needs no permission: 404 if the exchange does not exist.
   answer<reply> exchange_exists(std::string_view name);
 
   // Declares an existing exchange like the relay does, durable and of type topic: 406 if it differs, 403

@@ -237,7 +237,7 @@ asio::awaitable<void> link::close(std::shared_ptr<link> self, std::chrono::milli
   self->closing_ = true;
   self->session_->close(self->pending_);
   self->flush();
-  if (self->owner_ == nullptr) {  // nobody would read the answer
+  if (self->owner_ == nullptr) {  // the answer would be lost, because run() is not active
     self->abort();
     co_return;
   }

@@ -54,7 +54,7 @@ class link : public std::enable_shared_from_this<link> {
   boost::asio::any_io_executor executor_;
   connection_settings settings_;
   std::string peer_;
-  std::shared_ptr<dialer> dialer_;  // while opening
+  std::shared_ptr<dialer> dialer_;  // set while opening
 
   std::unique_ptr<transport> wire_;  // set once the connection is open
   frame_parser parser_{frame_max_untuned};
@@ -70,7 +70,7 @@ class link : public std::enable_shared_from_this<link> {
   bool writing_ = false;
   bool flush_posted_ = false;
   std::size_t room_wanted_ = 0;  // bytes for which publish() returned full
-  error_code write_error_;       // reported by the reader
+  error_code write_error_;       // the reader reports this error
 
   std::chrono::seconds heartbeat_{0};
   boost::asio::steady_timer heartbeat_timer_;

@@ -81,7 +81,7 @@ result<std::size_t> publish_encoder::encode_header(const message& message, char*
   store_big_endian<std::uint64_t>(out + 4, message.body.size());
   const int length =
       amqp_encode_properties(AMQP_BASIC_CLASS, &properties, {room - content_prefix, out + content_prefix});
-  // The texts were checked, so only the size can be too large. A content header cannot be split.
+  // The texts were checked, so the only possible error is the size. A content header cannot be split.
   if (length < 0)
     return permanent(
         fmt::format("headers and properties are larger than the {} bytes that fit one frame (frame_max {})",

@@ -1,5 +1,5 @@
-// rabbitmq: includes the headers of rabbitmq-c under the names of the installed release. Since 0.14 they are
-// in a folder of their own, and including the old names causes warnings.
+// rabbitmq: includes the headers of rabbitmq-c under the names of the installed release. Since 0.14 the
+// headers are in a directory of their own, and the old names cause warnings.
 #pragma once
 
 #if __has_include(<rabbitmq-c/amqp.h>)

@@ -10,9 +10,9 @@
 
 namespace outboxd::amqp {
 
-// Tries the addresses in turn. Each may take `share`, so that an address that does not answer, for example
-// behind a firewall, leaves time for the next; the last one has no limit. Closing the socket ends the
-// attempt. The error is transient, and names the last address and why it failed.
+// Tries the addresses in turn. Each attempt is limited to `share`, so that an address that does not answer,
+// for example behind a firewall, leaves time for the next; the last attempt has no limit. Closing the socket
+// ends the attempt. The error is transient, and contains the last address and why it failed.
 boost::asio::awaitable<result<void>> reach(boost::asio::ip::tcp::socket& socket,
                                            std::vector<boost::asio::ip::tcp::endpoint> addresses,
                                            std::chrono::milliseconds share);

@@ -25,7 +25,8 @@ refused_part part_of(std::uint16_t reply_code, std::string_view text) {
   return has("topic '") ? refused_part::topic : refused_part::permission;
 }
 
-// "PRECONDITION_FAILED - message size 17000000 is larger than configured max size 16777216"
+// Parses, for example, "PRECONDITION_FAILED - message size 17000000 is larger than configured max size
+// 16777216".
 std::optional<std::size_t> size_limit_in(std::uint16_t reply_code, std::string_view text) {
   constexpr std::string_view beginning = "PRECONDITION_FAILED - message size ";
   constexpr std::string_view before_limit = " max size ";

@@ -46,7 +46,7 @@ result<void> session::receive(const frame& f, news& into, std::string& out) {
   if (f.channel != 0 && f.channel != channel_)
     return transient(fmt::format("the broker sent a frame on channel {}, which is not open", f.channel));
   const bool content = f.type != frame_type::method;
-  // On a channel, content follows its method without anything in between (section 4.2.6).
+  // On a channel, a method's content must follow it directly (section 4.2.6).
   if (f.channel == channel_ && content != return_.has_value())
     return transient("the broker sent frames of a returned message out of order; the stream is damaged");
   if (content && f.channel == 0)
@@ -124,8 +124,8 @@ result<void> session::on_channel_method(const method& m, news& into, std::string
   return transient(fmt::format("the broker sent method {}, which is not expected now", method_number(m.id)));
 }
 
-// The broker has discarded messages after the one at fault, and may have routed unconfirmed ones before it,
-// so the outcome of all of them is unknown. Delivery tags start again at 1
+// The broker has discarded the messages after the one at fault, and may have routed unconfirmed messages
+// before it, so the outcome of all these messages is unknown. Delivery tags start again at 1
 // (https://www.rabbitmq.com/docs/channels, "Channel exceptions").
 result<void> session::on_channel_closed(const amqp_channel_close_t& close, news& into, std::string& out) {
   const amqp_channel_close_ok_t ok{};

@@ -36,7 +36,7 @@ class session {
  public:
   explicit session(session_settings settings);
 
-  // False while a channel that the broker closed is being reopened: publish nothing then.
+  // False while a channel that the broker closed is being reopened; nothing may be published then.
   bool open() const { return !reopening_; }
 
   // Appends the message's frames. After an error (permanent, the event's own fault), nothing is appended.
@@ -46,7 +46,7 @@ class session {
   struct news {
     std::vector<outcome> outcomes;
     std::vector<std::optional<std::string>>
-        blocked;  // in order: the reason for a blocked, nullopt for an unblocked
+        blocked;  // in order; a reason if the connection was blocked, nullopt if it was unblocked
     // The broker closed the channel because of one of these messages; the channel is being reopened.
     std::vector<token> unknown;
     refusal refused;

@@ -13,7 +13,8 @@ namespace outboxd::amqp {
 
 struct tls_context {
   boost::asio::ssl::context it;
-  std::optional<std::chrono::system_clock::time_point> certificate_expires;  // of the client certificate
+  std::optional<std::chrono::system_clock::time_point> certificate_expires;  // expiry of the client
+                                                                             // certificate
 };
 
 // Requires TLS 1.2 or newer. Errors are permanent and name the setting, the file and the remedy.

@@ -99,7 +99,7 @@ void name_peer(SSL* connection, const std::string& host, bool checks) {
   boost::system::error_code not_an_address;
   const auto address = boost::asio::ip::make_address(host, not_an_address);
   if (not_an_address) {
-    // The macro SSL_set_tlsext_host_name, expanded.
+    // expands the macro SSL_set_tlsext_host_name
     SSL_ctrl(connection, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name,
              const_cast<char*>(host.c_str()));
     if (checks) SSL_set_hostflags(connection, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);

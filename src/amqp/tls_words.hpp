@@ -27,7 +27,7 @@ bool is_end_of_stream(const boost::system::error_code& ec);
 // True for an alert from the broker, or bytes that are not TLS: a retry does not help.
 bool is_about_tls(const boost::system::error_code& ec);
 
-// One sentence without its full stop: the fault, and the remedy after a semicolon.
+// One sentence without a full stop: the fault, and the remedy after a semicolon.
 std::string tls_words(const boost::system::error_code& ec, const certificate_refusal& refused,
                       const std::string& host);
 

@@ -30,7 +30,7 @@ class transport {
 
   // Uses TLS from now on; the caller has to perform the handshake.
   tls_stream& secure(boost::asio::ssl::context& with) { return tls_.emplace(socket_, with); }
-  // For example TLSv1.3; empty: no TLS.
+  // The TLS version, such as TLSv1.3; empty: no TLS.
   std::string_view protocol() { return tls_ ? SSL_get_version(tls_->native_handle()) : ""; }
 
   template <class Buffers, class Token>

@@ -18,17 +18,17 @@ struct url {
   std::string vhost = "/";
   bool tls = false;  // amqps://
 
-  // amqp://user@host:port/vhost, percent-encoded, without the password.
+  // Returns amqp://user@host:port/vhost, percent-encoded, without the password.
   std::string display() const;
 };
 
-// The same URL with *** as password. `text` must be accepted by parse_url.
+// Returns the same URL with *** as password. `text` must be accepted by parse_url.
 std::string without_password(std::string_view text);
 
-// amqp://[user[:password]@]host[:port][/vhost], https://www.rabbitmq.com/docs/uri-spec, or amqps://, with
-// 5671 as default port. Missing parts have the defaults above, and so does an empty vhost. Errors are
-// permanent, name the part and what is allowed in it, and quote nothing of the text, because a password with
-// an unencoded '/' or '@' can end up in any part.
+// Parses amqp://[user[:password]@]host[:port][/vhost] (https://www.rabbitmq.com/docs/uri-spec), or amqps://,
+// with the default port 5671. Missing parts, and an empty vhost, have the defaults above. Errors are
+// permanent, name the part and its allowed values, and quote nothing of the text, because a password with an
+// unencoded '/' or '@' can end up in any part.
 result<url> parse_url(std::string_view text);
 
 }  // namespace outboxd::amqp
