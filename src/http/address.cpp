@@ -63,7 +63,7 @@ result<std::vector<address>> parse_addresses(std::string_view text) {
   for (;;) {
     const auto comma = text.find(',');
     OUTBOXD_TRY(auto one, parse_address(trimmed(text.substr(0, comma))));
-    // Each use of port 0 selects a different port, so it may be repeated.
+    // Port 0 may be repeated, because the system chooses a different port each time.
     const auto* tcp = std::get_if<tcp_address>(&one);
     const bool again = std::find(out.begin(), out.end(), one) != out.end();
     if (again && (tcp == nullptr || tcp->port != 0)) return permanent("each address once");

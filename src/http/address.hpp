@@ -1,4 +1,5 @@
-// address: where the server listens: a TCP address and port, or the path of a Unix-domain socket.
+// address: an address on which the server listens: a TCP address and port, or the path of a Unix-domain
+// socket.
 #pragma once
 
 #include <cstdint>
@@ -24,14 +25,14 @@ struct unix_address {
 
 using address = std::variant<tcp_address, unix_address>;
 
-// 127.0.0.1:9464, [::1]:9464, localhost:9464 (which is 127.0.0.1), :9464 (all addresses), unix:/path. The
-// error says only what is allowed; the caller adds the setting and its origin.
+// Parses 127.0.0.1:9464, [::1]:9464, localhost:9464 (which is 127.0.0.1), :9464 (all addresses) or
+// unix:/path. The error contains only the allowed forms; the caller adds the setting and its origin.
 result<address> parse_address(std::string_view text);
 
-// One or several addresses, separated by commas; "off": none.
+// Parses one or several addresses, separated by commas; "off" yields none.
 result<std::vector<address>> parse_addresses(std::string_view text);
 
-// The form for logs and errors: http://127.0.0.1:9464 or unix:/path.
+// Returns the form for logs and errors: http://127.0.0.1:9464 or unix:/path.
 std::string url_of(const address& where);
 
 }  // namespace outboxd::http

@@ -1,7 +1,7 @@
-// allowed_hosts: which values of the Host header are accepted. A web page can make a browser send requests to
-// 127.0.0.1 under the page's own host name (DNS rebinding), which appears in that header. The attacker owns
-// that name in the public DNS, so it contains a dot, and does not end like the name of a Kubernetes service:
-// `svc` is not a top-level domain.
+// allowed_hosts: decides which values of the Host header are accepted. A web page can make a browser send
+// requests to 127.0.0.1 under the page's own host name (DNS rebinding); the header contains that name. The
+// attacker owns the name in the public DNS, so it contains a dot, and does not end like the name of a
+// Kubernetes service: `svc` is not a top-level domain.
 #pragma once
 
 #include <string>
@@ -18,8 +18,8 @@ class allowed_hosts {
   // services.
   allowed_hosts() = default;
 
-  // Also accepts these names, separated by commas; "*" means all names, and empty means none. The error says
-  // what is allowed. `setting`: the name of the setting, for messages to rejected clients.
+  // Also accepts these names, separated by commas; "*" means all names, and empty means none. The error
+  // describes the allowed values. `setting`: the name of the setting, for messages to rejected clients.
   static result<allowed_hosts> parse(std::string_view text, std::string_view setting = "http.allowed_hosts");
 
   // `host`: the value of the header, with or without a port.

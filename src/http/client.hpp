@@ -22,7 +22,7 @@ struct answer {
   std::string retry_after{};  // the header's value
 };
 
-// TLS for a URL with https.
+// The TLS context, used for https URLs.
 struct tls_client {
   boost::asio::ssl::context context;
   // Called before the handshake to set the name that the certificate must have.
@@ -32,14 +32,14 @@ struct tls_client {
   std::function<std::optional<std::string>(const boost::system::error_code&)> words;
 };
 
-// Both functions block, at most for `limit`, and accept an answer of at most 1 MiB. A name look-up cannot be
-// interrupted, and may add the resolver's own timeout.
+// Both functions block for at most `limit`, and accept an answer of at most 1 MiB. A name lookup cannot be
+// interrupted, so the resolver's own timeout may be added.
 
-// If the address stands for all addresses, the request is sent to the loopback address.
+// If `from` stands for all addresses, the request is sent to the loopback address.
 result<answer> get(const address& from, std::string_view target, std::chrono::milliseconds limit);
 
-// target: appended to the URL's path. authorization: the value of the header; empty: none. tls: for a URL
-// with https.
+// target: appended to the URL's path. authorization: the value of the header; empty: no header. tls: for
+// https URLs.
 result<answer> get(const url& from, std::string_view target, const std::string& authorization,
                    std::chrono::milliseconds limit, tls_client* tls = nullptr);
 

@@ -25,7 +25,7 @@ constexpr std::size_t linger_bytes = 256 * 1024;
 using parser_type = beast::http::request_parser<beast::http::empty_body>;
 using body_parser = beast::http::request_parser<beast::http::string_body>;
 
-// nullopt: nothing to answer, because the client is gone.
+// nullopt: no response, because the client is gone.
 std::optional<response> refusal_of(const error_code& failed) {
   using beast::http::error;
   if (failed == error::end_of_stream || failed == error::partial_message) return std::nullopt;
@@ -54,7 +54,7 @@ std::optional<response> refusal_of_body(const parser_type& parser, std::size_t m
   return std::nullopt;
 }
 
-// Returns the answer to a valid HTTP request that is not acceptable, or nullopt.
+// Returns the response to a valid HTTP request that is not acceptable, or nullopt.
 std::optional<response> refusal_of(const parser_type& parser, const service& of, bool local) {
   using beast::http::verb;
   const auto& asked = parser.get();
@@ -125,7 +125,7 @@ asio::awaitable<void> connection::serve(std::shared_ptr<connection> self) {
   self->close();
 }
 
-// Returns false if the client has closed the connection, or the time is over.
+// Returns false if the client has closed the connection, or the time limit has expired.
 asio::awaitable<bool> connection::await_request(std::shared_ptr<connection> self, bool first) {
   auto& buffer = self->reading_->buffer;
   const limits& within = self->service_->within;
@@ -144,7 +144,8 @@ asio::awaitable<connection::next> connection::serve_one(std::shared_ptr<connecti
   if (!co_await await_request(self, first)) co_return next::close;
   parser_type parser;
   parser.header_limit(static_cast<std::uint32_t>(self->service_->within.header_bytes));
-  parser.body_limit(boost::none);  // no body is read here: an announced one is rejected
+  parser.body_limit(boost::none);  // the parser must not reject a body here, because an announced body is
+                                   // rejected later
   const auto [failed, size] =
       co_await beast::http::async_read_header(self->socket_, self->reading_->buffer, parser, as_result);
   if (failed) {
@@ -152,7 +153,7 @@ asio::awaitable<connection::next> connection::serve_one(std::shared_ptr<connecti
     if (refused) co_await respond(self, std::move(*refused), false, false);
     co_return next::close;
   }
-  // Waits for its turn, so that other clients are served, and the relay can work.
+  // Waits until the rate limit allows the answer, so that other clients are served and the relay can work.
   self->limit(self->service_->within.write);
   const auto now = pace::clock::now();
   if (const auto turn = self->service_->turns.next(now); turn > now) {
@@ -233,7 +234,7 @@ asio::awaitable<connection::next> connection::respond(std::shared_ptr<connection
   co_return next::close;
 }
 
-// Waits until the client has closed its side, too, but only for a short time.
+// Waits a short time for the client to close its side.
 asio::awaitable<void> connection::linger(std::shared_ptr<connection> self) {
   error_code failed;
   self->socket_.shutdown(socket_type::shutdown_send, failed);

@@ -16,10 +16,11 @@ namespace outboxd::http {
 
 struct limits {
   std::size_t connections = 64;              // concurrent; the next client gets 503 and is disconnected
-  std::size_t header_bytes = 8192;           // of a request, including its first line
-  std::size_t body_bytes = 0;                // of a POST; 0: POST is rejected
-  std::chrono::milliseconds request{5'000};  // from connect, or from its first byte, until it is complete
-  std::chrono::milliseconds answer{30'000};  // for the handler
+  std::size_t header_bytes = 8192;           // maximum size of a request header, including its first line
+  std::size_t body_bytes = 0;                // maximum size of a POST body; 0: POST is rejected
+  std::chrono::milliseconds request{5'000};  // from connect, or from the first byte of a request, until the
+                                             // request is complete
+  std::chrono::milliseconds answer{30'000};  // time limit of the handler
   std::chrono::milliseconds idle{30'000};    // between two requests
   std::chrono::milliseconds write{10'000};   // for sending a response
   int answers_per_second = 100;              // for all connections together
@@ -37,7 +38,7 @@ class connection : public std::enable_shared_from_this<connection> {
  public:
   using socket_type = boost::asio::generic::stream_protocol::socket;
 
-  // `local`: over a Unix-domain socket, which no web page can reach, so any Host is accepted.
+  // `local`: the connection uses a Unix-domain socket, which no web page can reach, so any Host is accepted.
   connection(socket_type socket, std::shared_ptr<service> of, bool local);
   ~connection();
 

@@ -17,8 +17,8 @@ using boost::system::error_code;
 
 namespace {
 
-// Gives the socket's file mode 0660 from its creation on. Only for startup, when there is one thread, because
-// umask applies to the process.
+// Creates the socket's file with mode 0660. Only for startup, while there is one thread, because umask
+// applies to the process.
 class group_only {
  public:
   group_only() : before_(::umask(0117)) {}
@@ -57,7 +57,7 @@ std::string words_for(const error_code& failed) {
   return failed.message();
 }
 
-// For all addresses, an IPv6 socket also accepts IPv4. If the kernel has no IPv6, uses IPv4 alone.
+// An IPv6 socket for all addresses also accepts IPv4. If the kernel has no IPv6, uses IPv4 alone.
 tcp::endpoint endpoint_of(const tcp_address& where, bool has_ipv6) {
   if (!where.host.empty()) return {asio::ip::make_address(where.host), where.port};
   return {has_ipv6 ? tcp::v6() : tcp::v4(), where.port};

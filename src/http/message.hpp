@@ -16,16 +16,16 @@ inline constexpr std::string_view plain_text = "text/plain; charset=utf-8";
 // Compares header names without regard to case.
 bool same_header(std::string_view one, std::string_view other);
 
-// Valid until it is answered.
+// A request is valid until it is answered.
 struct request {
   std::string_view method;  // GET or HEAD; POST if the server accepts it
   std::string_view target;  // begins with a slash; includes the query
   std::vector<std::pair<std::string_view, std::string_view>> headers{};  // as received, in order
-  std::string_view body{};                                               // for POST
+  std::string_view body{};                                               // the body of a POST
   std::string_view peer{};  // the client's IP address; empty for a Unix-domain socket
 
-  // The value of a header; nullopt if it is missing or occurs more than once, because a header that controls
-  // access must not mean different things to a proxy and to this server.
+  // Returns the value of a header; nullopt if the header is missing or occurs more than once. A header that
+  // controls access must not mean different things to a proxy and to this server.
   std::optional<std::string_view> header(std::string_view name) const;
 };
 
@@ -37,10 +37,10 @@ struct response {
       headers{};  // each name once; added to the standard headers
 };
 
-// Called on the reactor, so it must return quickly.
+// A handler is called on the reactor, so it must return quickly.
 using handler = std::function<response(const request&)>;
 
-// The same, but may take longer: other clients are served in the meantime.
+// A handler that may take longer: other clients are served in the meantime.
 using later_handler = std::function<boost::asio::awaitable<response>(const request&)>;
 
 later_handler answers_at_once(handler answer);

@@ -1,5 +1,5 @@
-// pace: limits the number of answers per second. A client that sends requests without pause has to wait, and
-// does not keep the reactor busy.
+// pace: limits the number of answers per second, so that a client that sends requests without pause has to
+// wait and does not keep the reactor busy.
 #pragma once
 
 #include <algorithm>

@@ -15,7 +15,7 @@ using boost::system::error_code;
 
 namespace {
 
-// After a failure such as a lack of file descriptors, which does not go away at once.
+// The pause after a failure such as a lack of file descriptors, which is not resolved at once.
 constexpr std::chrono::milliseconds pause_after_failure{100};
 
 constexpr std::string_view too_many =

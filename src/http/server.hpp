@@ -12,7 +12,7 @@
 
 namespace outboxd::http {
 
-// Not thread-safe. The reactor does not run out of work before stop().
+// Not thread-safe. The reactor has work until stop().
 class server {
  public:
   server(boost::asio::any_io_executor executor, later_handler answer, allowed_hosts hosts = {},

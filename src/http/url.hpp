@@ -29,8 +29,8 @@ struct url {
   std::string display() const;
 };
 
-// http://[user[:password]@]host[:port][/path], or https://; without a port, the default is used. Errors quote
-// no part of the text, because an unencoded password can end up in any part.
+// Parses http://[user[:password]@]host[:port][/path], or https://; the port is optional. Errors quote no part
+// of the text, because an unencoded password can end up in any part.
 result<url> parse_url(std::string_view text, std::uint16_t default_port, std::uint16_t default_tls_port);
 
 // The value of the Authorization header for Basic authentication (RFC 7617).
