@@ -45,9 +45,7 @@ std::string as_value(const std::string& text) {
 std::string without_passwords(const std::string& key, const std::string& text) {
   if (key == "database.url") return pg::without_passwords(text);
   if (key.starts_with("console.")) return text.empty() ? text : "***";
-  if (key == "amqp.management_url")
-    return text.empty() ? text : amqp::without_password(text);  // a single
-                                                                // URL
+  if (key == "amqp.management_url") return text.empty() ? text : amqp::without_password(text);  // one URL
   std::string out;
   for (std::size_t begin = 0; begin <= text.size();) {
     const auto end = std::min(text.find(',', begin), text.size());

@@ -93,9 +93,7 @@ int run_command(const setting_flags& flags, const run_options& options) {
   const auto log = make_logger(process->log);
   if (plan->outboxes.size() > 1) log->info("outboxd {}: {} outboxes", OUTBOXD_VERSION, plan->outboxes.size());
   std::signal(SIGPIPE, SIG_IGN);  // writing to a closed pipe or socket returns an error
-  for (const int unused : {SIGUSR1, SIGUSR2})
-    std::signal(unused, SIG_IGN);  // by default, these signals end
-                                   // the process
+  for (const int unused : {SIGUSR1, SIGUSR2}) std::signal(unused, SIG_IGN);  // they would end the process
 
   boost::asio::io_context io(1);
   std::optional<span_steps> spans;
