@@ -1,5 +1,5 @@
-// span_sender: brings spans to a collector, one request at a time, on the reactor; whatever the collector does
-// costs no more than the spans.
+// span_sender: sends spans to a collector, one request at a time, on the reactor. A collector that fails costs
+// no more than the spans.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -54,8 +54,8 @@ class span_sender {
 
   void add(const span_context& at, const published_event& of);
 
-  // Sends the queued spans if the latest request succeeded. `then` is called within limits.last; clean: nothing
-  // keeps the reactor busy any more. Do not call add() afterwards.
+  // Sends the queued spans if the latest request succeeded. `then` is called within limits.last; clean:
+  // nothing keeps the reactor busy any more. Do not call add() afterwards.
   void stop(std::function<void(bool clean)> then);
 
   const span_counts& counts() const { return counts_; }

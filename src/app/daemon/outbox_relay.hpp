@@ -26,8 +26,8 @@ enum class reload_outcome {
 class outbox_relay {
  public:
   // Each line of the log contains from.outbox, unless it is empty. `io` must outlive the object. most_bytes:
-  // limit of payloads in memory; nullopt: relay.batch_bytes is the limit. others: notified of steps of events,
-  // besides the log; they must outlive the object.
+  // limit of payloads in memory; nullopt: relay.batch_bytes is the limit. others: notified of steps of
+  // events, besides the log; they must outlive the object.
   outbox_relay(boost::asio::io_context& io, settings from, std::optional<std::int64_t> most_bytes,
                const flow::step_observers& others);
 
