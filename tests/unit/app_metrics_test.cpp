@@ -60,7 +60,7 @@ std::map<std::string, std::string> exported() {
   it.certificate_expires = std::chrono::system_clock::now();
   it.so_far.last_published = it.so_far.last_sweep = std::chrono::system_clock::now();
   it.so_far.last_pruned.fill(std::chrono::system_clock::now());
-  std::istringstream lines(metrics_of(it) + app::to_metrics(otlp::span_counts()));
+  std::istringstream lines(metrics_of(it) + app::span_metrics(otlp::span_counts()));
   std::map<std::string, std::string> out;
   for (std::string line; std::getline(lines, line);) {
     std::smatch found;
@@ -137,7 +137,7 @@ TEST_CASE("what happens once in a while is left out until it has happened") {
 }
 
 TEST_CASE("spans are told by what became of them") {
-  const auto text = app::to_metrics(otlp::span_counts{.sent = 4, .no_room = 3, .refused = 2, .unsent = 1});
+  const auto text = app::span_metrics(otlp::span_counts{.sent = 4, .no_room = 3, .refused = 2, .unsent = 1});
   const auto count = [&](const std::string& result) {
     return value_of(text, "outboxd_otlp_spans_total{result=\"" + result + "\"}");
   };

@@ -101,7 +101,7 @@ int run_command(const setting_flags& flags, const run_options& options) {
   relay_host host(io, *process, log, spans ? flow::step_observers{&*spans} : flow::step_observers());
   endpoints pages = endpoints_of(host);
   if (spans)
-    pages.metrics = [others = pages.metrics, &spans] { return others() + to_metrics(spans->counts()); };
+    pages.metrics = [others = pages.metrics, &spans] { return others() + span_metrics(spans->counts()); };
   http::server server(io.get_executor(), handler_of(std::move(pages)), process->http.hosts);
   if (const auto heard = listen(server, process->http, *log); !heard) {
     log->error(heard.error().message);

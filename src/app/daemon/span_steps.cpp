@@ -29,7 +29,7 @@ void span_steps::on_step(const flow::step_taken& what) {
                     .confirmed = times.confirmed});
 }
 
-std::string to_metrics(const otlp::span_counts& all) {
+std::string span_metrics(const otlp::span_counts& all) {
   constexpr auto form =
       "# HELP outboxd_otlp_spans_total Spans for the collector, by what became of them.\n"
       "# TYPE outboxd_otlp_spans_total counter\n"

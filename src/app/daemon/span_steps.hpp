@@ -28,6 +28,6 @@ class span_steps final : public flow::step_observer {
 };
 
 // What became of the spans, in Prometheus' text format.
-std::string to_metrics(const otlp::span_counts& all);
+std::string span_metrics(const otlp::span_counts& all);
 
 }  // namespace outboxd::app
