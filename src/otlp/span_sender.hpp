@@ -1,5 +1,5 @@
-// span_sender: sends spans to a collector, one request at a time, on the reactor. A collector that fails costs
-// no more than the spans.
+// span_sender: sends spans to a collector, one request at a time, on the reactor. A collector that fails
+// costs no more than the spans.
 #pragma once
 
 #include <boost/asio/io_context.hpp>

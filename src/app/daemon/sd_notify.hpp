@@ -27,8 +27,8 @@ class sd_notify {
   // The service manager considers the process hung after this time without WATCHDOG=1; nullopt: no watchdog.
   std::optional<std::chrono::microseconds> watchdog() const { return watchdog_; }
 
-  // `lines`: for example "READY=1" and "STATUS=well", separated by a line break. The error describes the fault
-  // of the socket.
+  // `lines`: for example "READY=1" and "STATUS=well", separated by a line break. The error describes the
+  // fault of the socket.
   result<void> send(std::string_view lines) const;
 
  private:
