@@ -78,7 +78,7 @@ const collector = createServer((request, response) => {
 });
 await once(collector.listen(0, '127.0.0.1'), 'listening');
 const endpoint = `http://127.0.0.1:${collector.address().port}`;
-await channel.consume(queue, (message) => {
+const { consumerTag } = await channel.consume(queue, (message) => {
   messages.set(message.properties.messageId, message);
   channel.ack(message);
   look();
@@ -128,5 +128,6 @@ try {
 }
 clearTimeout(timer);
 collector.close();
+await channel.cancel(consumerTag);
 await channel.deleteQueue(queue);
 await connection.close();
