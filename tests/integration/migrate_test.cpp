@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <regex>
 
 #include "stage.hpp"
 #include "store/relay_statements.hpp"
@@ -165,6 +166,16 @@ TEST_CASE("what --print prints makes the same schema when psql runs it") {
     const auto again = migrate(printed.url());
     CHECK_MESSAGE(again.says("up to date"), again.text());
   }
+}
+
+TEST_CASE("a tool that takes the script's question marks for parameters makes nothing") {
+  const fresh_database target;
+  const auto script = run_outboxd({"migrate", "--print"});
+  REQUIRE(script.exited(0));
+  auto session = target.connect();
+  CHECK_THROWS_WITH_AS(session.exec(std::regex_replace(script.text(), std::regex{R"(\?)"}, "$$1")),
+                       doctest::Contains("has replaced its question marks"), std::runtime_error);
+  CHECK(schemas(session) == 0);
 }
 
 TEST_CASE("every payload type migrates and a different one is refused afterwards") {

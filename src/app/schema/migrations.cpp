@@ -142,13 +142,18 @@ std::string script(const pg::schema_name& schema, const outbox_shape& shape) {
 namespace {
 
 // A single statement, so that any tool runs it as one transaction, or as part of the transaction that the
-// tool has begun. It restores the settings for the tool's later statements.
+// tool has begun. It restores the settings for the tool's later statements. A tool that takes question marks
+// for parameters, such as Knex, would change functions without an error, so the script checks for that.
 constexpr std::string_view script_beginning = R"(DO $migrate$
 DECLARE
   callers_path   CONSTANT text := pg_catalog.current_setting('search_path');
   callers_checks CONSTANT text := pg_catalog.current_setting('check_function_bodies');
   found integer;
 BEGIN
+IF '?' <> pg_catalog.chr(63) THEN
+  RAISE EXCEPTION 'the tool that runs this script has replaced its question marks'
+    USING HINT = 'Escape them. For Knex, put a backslash before each.';
+END IF;
 IF pg_catalog.to_regclass(pg_catalog.format('%I.migration', {0})) IS NOT NULL THEN
   SELECT pg_catalog.max(m.version) INTO found FROM {1}.migration AS m;
   IF found = {2} THEN
