@@ -42,6 +42,15 @@ int help_command(const CLI::App& app, const setting_flags& flags, const std::vec
   return exit_success;
 }
 
+// The arguments in the place of files of `outboxd run` that cannot be such files. They may be secrets.
+std::vector<std::string> not_files(const CLI::App& app) {
+  std::vector<std::string> out = app.get_subcommand("run")->get_option("file")->results();
+  std::erase_if(out, [](const std::string& one) {
+    return one.ends_with(".toml") && one.find("://") == std::string::npos;
+  });
+  return out;
+}
+
 std::vector<std::string> names_of(const std::vector<outbox_file>& files) {
   std::vector<std::string> out;
   for (const auto& one : files) out.push_back(one.name);
@@ -148,6 +157,7 @@ int run_command_line(int argc, char** argv, add_commands others) {
   } catch (const CLI::ParseError& wrong) {
     return refuse_command_line(app, arguments, wrong);
   }
+  if (const auto extras = not_files(app); !extras.empty()) return refuse_unexpected(extras, arguments);
   if (version->parsed()) return version_command();
   if (help->parsed()) return help_command(app, flags, topic);
   for (const command& one : commands)

@@ -45,19 +45,6 @@ std::string stray_argument(const std::string& one, const std::vector<std::string
   return fmt::format("argument {}", place);
 }
 
-int refuse_extras(const std::vector<std::string>& extras, const std::vector<std::string>& arguments) {
-  for (const std::string& one : extras) {
-    const auto flag = unknown_flag(one);
-    if (flag.empty()) continue;
-    const auto nearest = nearest_setting(key_of_flag(flag));
-    return refuse(
-        fmt::format("unknown flag '{}'; {}", flag,
-                    nearest ? fmt::format("did you mean '{}'?", nearest->flag) : "see `outboxd --help`"));
-  }
-  return refuse(fmt::format("{} is not a flag and was not expected; see `outboxd --help`",
-                            stray_argument(extras.front(), arguments)));
-}
-
 // `outboxd --relay-lanes run` sets relay.lanes to "run" and names no command.
 int refuse_without_command(const CLI::App& app, const std::vector<std::string>& arguments) {
   for (std::size_t i = 1; i < arguments.size(); ++i) {
@@ -75,7 +62,7 @@ int refuse_command(const CLI::App& app, const std::vector<std::string>& extras,
                    const std::vector<std::string>& arguments) {
   if (extras.empty()) return refuse_without_command(app, arguments);
   if (extras.front() != arguments.front() || !is_word(arguments.front()))
-    return refuse_extras(extras, arguments);
+    return refuse_unexpected(extras, arguments);
   return refuse_unknown_command(arguments.front());
 }
 
@@ -98,7 +85,7 @@ int refuse_subcommand(const CLI::App& group, const std::vector<std::string>& ext
   if (extras.empty()) return refuse(choice);
   const bool second =
       arguments.size() > 1 && arguments[0] == group.get_name() && extras.front() == arguments[1];
-  if (!second || !is_word(arguments[1])) return refuse_extras(extras, arguments);
+  if (!second || !is_word(arguments[1])) return refuse_unexpected(extras, arguments);
   return refuse(fmt::format("unknown command '{} {}'; {}", group.get_name(), arguments[1], choice));
 }
 
@@ -118,6 +105,19 @@ const CLI::Option* find_option(const std::vector<const CLI::App*>& commands, con
 }
 
 }  // namespace
+
+int refuse_unexpected(const std::vector<std::string>& extras, const std::vector<std::string>& arguments) {
+  for (const std::string& one : extras) {
+    const auto flag = unknown_flag(one);
+    if (flag.empty()) continue;
+    const auto nearest = nearest_setting(key_of_flag(flag));
+    return refuse(
+        fmt::format("unknown flag '{}'; {}", flag,
+                    nearest ? fmt::format("did you mean '{}'?", nearest->flag) : "see `outboxd --help`"));
+  }
+  return refuse(fmt::format("{} is not a flag and was not expected; see `outboxd --help`",
+                            stray_argument(extras.front(), arguments)));
+}
 
 int refuse_unknown_command(std::string_view name) {
   if (!is_word(name)) return refuse("unknown command; see `outboxd --help`");
@@ -155,7 +155,7 @@ int refuse_command_line(const CLI::App& app, const std::vector<std::string>& arg
                          : refuse_subcommand(*given.front(), extras, arguments);
   }
   if (dynamic_cast<const CLI::ExtrasError*>(&wrong) != nullptr)
-    return refuse_extras(app.remaining(true), arguments);
+    return refuse_unexpected(app.remaining(true), arguments);
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&wrong) != nullptr)
     return refuse_number_of_values(wrong.what());
   return refuse("a flag that takes no value was given one; see `outboxd --help`");

@@ -18,6 +18,8 @@ std::optional<std::string> flag_without_value(const CLI::App& app, const std::ve
 // Each function prints one line and returns the exit status.
 int refuse_flag_without_value(std::string_view flag);
 int refuse_unknown_command(std::string_view name);
+// `extras`: arguments that the command does not expect; some may be secrets.
+int refuse_unexpected(const std::vector<std::string>& extras, const std::vector<std::string>& arguments);
 int refuse_command_line(const CLI::App& app, const std::vector<std::string>& arguments,
                         const CLI::ParseError& wrong);
 

@@ -200,6 +200,10 @@ TEST_CASE("a folder in which nothing is right ends the start with the reason") {
   const auto missing = run_outboxd({"run", "--outboxes", "/nonexistent"});
   CHECK(missing.exited(2));
   CHECK(has(missing.text(), "/nonexistent"));
+  const auto no_file = run_outboxd({"run", "postgresql://u:canary@h/x.toml"});
+  CHECK(no_file.exited(2));
+  CHECK(has(no_file.text(), "argument 2 is not a flag and was not expected"));
+  CHECK_FALSE(has(no_file.text(), "canary"));
   const auto twins = run_outboxd({"run", "/x/same.toml", "/y/same.toml"});
   CHECK(twins.exited(2));
   CHECK(has(twins.text(), "two files give the outbox same"));

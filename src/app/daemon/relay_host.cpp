@@ -71,6 +71,11 @@ bool relay_host::take_up(const result<host_plan>& plan) {
     return false;
   }
   if (plan->outboxes.size() > 1) many_ = true;
+  // An empty folder is rather a mistake than the wish to relay the outbox of the main settings instead.
+  if (many_ && plan->outboxes.front().name.empty()) {
+    log_->error("configuration not reloaded: there is no file of an outbox any more");
+    return false;
+  }
   if (!many_) {
     auto& only = *places_.begin()->second;
     if (!only.running) return true;
