@@ -138,7 +138,7 @@ TEST_CASE("a server that becomes read-only in the middle of a drain has nothing 
   running.await_connected();
   for (int i = 1; i <= 5; ++i) {
     const auto published = its.on.count("published");
-    its.on.add_events(200, 100);
+    its.on.add_events(80, 100);
     its.on.await_published(published + 300);
     const auto from = running.lines().size();
     its.set_read_only("on");

@@ -31,7 +31,11 @@ TEST_CASE("one process relays three outboxes, and metrics, readiness, status and
   outboxes.add("gamma", c, "[log]\n");  // an empty section gives no setting
   // The stage's variables are defaults that each file overrides.
   asked_relay running{a, outboxes.flags()};
-  for (const stage* one : {&a, &b, &c}) one->add_events(300, 7);
+  for (const stage* one : {&a, &b, &c})
+    one->connect().exec(fmt::format("INSERT INTO {}.event (aggregate_type, aggregate_id, event_type, payload)"
+                                    " SELECT 'order', n % 7, $1, '{{}}' FROM generate_series(1, 300) AS n",
+                                    one->schema()),
+                        {one->key()});
   for (const stage* one : {&a, &b, &c}) CHECK_MESSAGE(one->check_all().exact(), one->queue());
   for (const auto* name : {"alpha", "beta-2", "gamma"}) {
     CAPTURE(name);
