@@ -105,7 +105,6 @@ class many : public part {
         60s, 20ms);
   }
   static void stop(const crew& all) {
-    for (const auto& one : all) one->ask_to_stop();
     for (const auto& one : all) one->stop();
   }
 
