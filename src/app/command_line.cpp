@@ -12,6 +12,7 @@
 #include "app/command_refusal.hpp"
 #include "app/commands/commands.hpp"
 #include "app/daemon/commands.hpp"
+#include "app/daemon/relay_host.hpp"
 #include "app/schema/migrate_command.hpp"
 #include "app/version.hpp"
 
@@ -101,13 +102,16 @@ int run_for_outboxes(const command& what, const setting_flags& flags,
   const auto files = outboxes_for(what, flags, name);
   if (!files) return refuse(files.error().message);
   if (files->empty()) return run_for(what, main, {});
+  const bool alone = files->size() == 1 && !name;
   int worst = exit_success;
   for (const auto& file : *files) {
     if (files->size() > 1) {
       std::fflush(stdout);
       fmt::print(stderr, "outbox {}:\n", file.name);
     }
-    worst = std::max(worst, run_for(what, settings_of_outbox(file, *main), file.name));
+    // A single file may contain settings of the process, as with `outboxd run`.
+    const auto raw = alone ? plan_of(*main, *files).outboxes.front().raw : settings_of_outbox(file, *main);
+    worst = std::max(worst, run_for(what, raw, file.name));
   }
   return worst;
 }
